@@ -1,0 +1,1 @@
+"""Frozen records for every document the loop reads or writes; no I/O."""

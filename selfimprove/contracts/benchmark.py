@@ -1,0 +1,106 @@
+"""Benchmark result and failure analysis (data contracts, sections 2 and 7), and measurements."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from selfimprove.contracts.base import Record, Sha256
+
+Category = Literal[
+    "oom",
+    "timeout",
+    "regression",
+    "logic_error",
+    "scope_error",
+    "infrastructure",
+    "benchmark_parse_error",
+    "sealed_file_violation",
+]
+ResultStatus = Literal["success", "regression", "error", "timeout"]
+
+
+class FailureAnalysis(Record):
+    """Why an attempt did not help, for the planners after it."""
+
+    what: str
+    why: str
+    category: Category
+    lesson: str
+
+
+class Disqualification(Record):
+    """A candidate that moved the number instead of the thing measured."""
+
+    technique: str
+    evidence: str
+
+
+class Sample(Record):
+    """One run of the benchmark."""
+
+    additions: ClassVar[frozenset[str]] = frozenset({"sub_scores", "seed", "raw", "log"})
+
+    score: float
+    sub_scores: dict[str, float] = Field(default_factory=dict)
+    duration_s: float
+    """Wall-clock seconds of the whole process tree."""
+    memory_mb: float = 0.0
+    """Peak resident memory of the tree, in MiB, as far as it was watched."""
+    seed: int | None = None
+    log: str = ""
+    """Path of the whole output below the root."""
+
+
+class Fingerprint(Record):
+    """What two measurements must share to be comparable."""
+
+    protocol: int
+    """Number of the measuring protocol; raised when how it is measured changes."""
+    machine: Sha256
+    environment: Sha256
+    benchmark: Sha256
+    settings: Sha256
+    level: str
+    """Isolation level: `bubblewrap`, `reduced`, `off`."""
+
+
+class Measurement(Record):
+    """The samples behind a score."""
+
+    additions: ClassVar[frozenset[str]] = frozenset({"interval"})
+
+    samples: list[Sample]
+    interval: tuple[float, float] | None = None
+    fingerprint: Fingerprint
+
+
+class BenchmarkResult(Record):
+    """What became of one executor's candidate before the tournament."""
+
+    additions: ClassVar[frozenset[str]] = frozenset({"disqualification", "measurement", "claim"})
+
+    executor_id: str
+    plan_id: str
+    benchmark_score: float | None
+    """Null where nothing was measured."""
+    benchmark_raw: str
+    """Standard output, UTF-8 with replacement, redacted, at most 64 KiB (head and tail)."""
+    status: ResultStatus
+    sub_scores: dict[str, float] = Field(default_factory=dict)
+    failure_analysis: FailureAnalysis | None = None
+    timestamp: str
+    disqualification: Disqualification | None = None
+    measurement: Measurement | None = None
+    claim: dict[str, Any] | None = None
+    """What the agent said of its own work: stored, never used."""
+
+
+class Pair(Record):
+    """Incumbent and candidate measured one after the other."""
+
+    incumbent: Sample
+    candidate: Sample
+    candidate_first: bool
+    """The order alternates, so that drift favours neither."""

@@ -1,0 +1,180 @@
+"""Settings, grouped as users read them; every default is here."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from selfimprove.contracts.base import Direction, Record
+from selfimprove.contracts.goal import GuardCommand, SubScoreRule
+
+PLAIN_FORMATS = ("json", "number", "pass_fail")
+MEASURING_TOOLS = ("hyperfine", "pytest-benchmark", "pyperf", "go-bench", "criterion", "junit")
+FORMATS = (*PLAIN_FORMATS, *MEASURING_TOOLS)
+    *PLAIN_FORMATS,
+    "hyperfine",
+    "pytest-benchmark",
+    "pyperf",
+    "go-bench",
+    "criterion",
+    "junit",
+)
+
+
+class Provide(Record):
+    """A path of the user's that is mounted read-only in its place."""
+
+    additions: ClassVar[frozenset[str]] = frozenset({"hash"})
+
+    path: str
+    """Absolute, or relative to the target repository."""
+    hash: Literal["content", "manifest", "none"] | None = None
+    """How it is fingerprinted; by size where not given (over 1 GB: manifest)."""
+    for_: list[Literal["benchmark", "agents", "holdout"]] = Field(
+        default_factory=lambda: ["benchmark", "agents"], alias="for"
+    )
+
+    model_config = Record.model_config | {"populate_by_name": True, "serialize_by_alias": True}
+
+
+class Service(Record):
+    """A program the benchmark needs, started inside the room before a measurement."""
+
+    name: str
+    start: str
+    ready: str = ""
+    stop: str = ""
+    reset: str = ""
+
+
+class SandboxSettings(Record):
+    """How candidates are isolated."""
+
+    mode: Literal["auto", "required", "off"] = "auto"
+    network: Literal["none", "host"] | list[str] = "none"
+    """`none`, `host`, or named sockets and ports."""
+    devices: list[str] = Field(default_factory=list)
+    memory_mb: int | None = None
+    processes: int | None = None
+    disk_mb: int | None = None
+
+
+class SignificanceSettings(Record):
+    """When a gain counts as real."""
+
+    alpha: float = Field(default=0.05, gt=0, lt=0.5)
+    min_effect: float = Field(default=0.0, ge=0)
+    max_pairs: int | None = Field(default=None, ge=3)
+    closing_pairs: int = Field(default=8, ge=0)
+
+
+class AgentPaths(Record):
+    """What a command agent may read and write besides its tree."""
+
+    read: list[str] = Field(default_factory=list)
+    write: list[str] = Field(default_factory=list)
+
+
+class Limit(Record):
+    """A budget for one scope; a limit that is None does not bind."""
+
+    additions: ClassVar[frozenset[str]] = frozenset({"tokens", "usd", "minutes", "calls"})
+
+    tokens: int | None = None
+    usd: float | None = None
+    minutes: float | None = None
+    calls: int | None = None
+
+
+class BudgetSettings(Record):
+    """Budgets for the run, each iteration and each step."""
+
+    run: Limit = Field(default_factory=Limit)
+    iteration: Limit = Field(default_factory=Limit)
+    step: Limit = Field(default_factory=Limit)
+
+
+class Settings(Record):
+    """settings.json, and what flags, environment and goal.md may set."""
+
+    # loop
+    number_of_agents: int = Field(default=3, ge=1, le=26)
+    """Planners, and at most as many executors, a round."""
+    max_iterations: int = Field(default=50, ge=0)
+    target_value: float | None = None
+    plateau_threshold: float = Field(default=0.01, ge=0)
+    """Relative gain below which a win counts towards the plateau."""
+    plateau_window: int = Field(default=3, ge=1)
+    patience: int = Field(default=10, ge=1)
+    circuit_breaker_threshold: int = Field(default=3, ge=1)
+    round_timeout: float | None = Field(default=None, gt=0)
+    """Seconds a round's agents and measurements may take."""
+    target_branch: str = ""
+    """The branch the improvement branch is born from; the one checked out where empty."""
+    topic_slug: str = Field(default="default", pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")
+    family_streak_limit: int = Field(default=3, ge=2)
+    """H002: a family may not win this many rounds running."""
+
+    # benchmark
+    benchmark_command: str = ""
+    benchmark_format: str = "json"
+    benchmark_direction: Direction | None = None
+    primary_metric: str = ""
+    benchmark_timeout: float | None = Field(default=None, gt=0)
+    """Seconds; 5 x the slowest baseline run and at least 60 where not set."""
+    seed_env: str = ""
+    holdout_command: str = ""
+    guards: list[GuardCommand] = Field(default_factory=list)
+    constraints: list[str] = Field(default_factory=list)
+    sub_scores: dict[str, SubScoreRule] = Field(default_factory=dict)
+    regression_threshold: float = Field(default=0.05, ge=0)
+
+    # tree
+    deps_command: str = ""
+    prepare_command: str = ""
+    prepare_timeout: float = Field(default=1800, gt=0)
+    prepare_cache: list[str] = Field(default_factory=list)
+    provide: list[Provide] = Field(default_factory=list)
+    env: list[str] = Field(default_factory=list)
+    """Names of environment variables let through to prepare, benchmark and guards."""
+    services: list[Service] = Field(default_factory=list)
+    sealed_files: list[str] = Field(default_factory=list)
+    unsealed_files: list[str] = Field(default_factory=list)
+    export_git: bool = False
+
+    # sandbox and significance
+    sandbox: SandboxSettings = Field(default_factory=SandboxSettings)
+    significance: SignificanceSettings = Field(default_factory=SignificanceSettings)
+
+    # agents
+    agents: dict[str, str | list[str]] = Field(default_factory=dict)
+    """Role -> agent spec, or for planners a list of specs, one each."""
+    agent_timeout: float = Field(default=1800, gt=0)
+    agent_paths: AgentPaths = Field(default_factory=AgentPaths)
+    number_of_max_critics: int = Field(default=1, ge=0)
+    approval_threshold: float = Field(default=0.9, ge=0, le=1)
+    max_critique_rounds: int = Field(default=3, ge=1)
+    critique_execution: bool = False
+    max_fix_attempts: int = Field(default=2, ge=0)
+    quality_threshold: float = Field(default=0.3, ge=0, le=1)
+    max_plan_retries: int = Field(default=2, ge=0)
+    adaptive_refinement: bool = True
+    gate_policy: Literal["all_required_critics_pass", "weighted_threshold", "domain_specific"] = (
+        "all_required_critics_pass"
+    )
+
+    # budget and hand-over
+    budget: BudgetSettings = Field(default_factory=BudgetSettings)
+    auto_push: bool = False
+    auto_pr: bool = False
+    current_repo_url: str = ""
+    fork_url: str = ""
+    upstream_url: str = ""
+
+    @field_validator("benchmark_format")
+    @classmethod
+    def _known_format(cls, value: str) -> str:
+        if value in FORMATS or value.startswith("regex:"):
+            return value
+        raise ValueError(f"no format {value!r}; known: {', '.join(FORMATS)}, regex:PATTERN")
