@@ -12,14 +12,6 @@ from selfimprove.contracts.goal import GuardCommand, SubScoreRule
 PLAIN_FORMATS = ("json", "number", "pass_fail")
 MEASURING_TOOLS = ("hyperfine", "pytest-benchmark", "pyperf", "go-bench", "criterion", "junit")
 FORMATS = (*PLAIN_FORMATS, *MEASURING_TOOLS)
-    *PLAIN_FORMATS,
-    "hyperfine",
-    "pytest-benchmark",
-    "pyperf",
-    "go-bench",
-    "criterion",
-    "junit",
-)
 
 
 class Provide(Record):
