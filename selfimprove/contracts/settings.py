@@ -23,8 +23,8 @@ class Provide(Record):
     """Absolute, or relative to the target repository."""
     hash: Literal["content", "manifest", "none"] | None = None
     """How it is fingerprinted; by size where not given (over 1 GB: manifest)."""
-    for_: list[Literal["benchmark", "agents", "holdout"]] = Field(
-        default_factory=lambda: ["benchmark", "agents"], alias="for"
+    for_: tuple[Literal["benchmark", "agents", "holdout"], ...] = Field(
+        default=("benchmark", "agents"), alias="for"
     )
 
     model_config = Record.model_config | {"populate_by_name": True, "serialize_by_alias": True}

@@ -1,0 +1,1 @@
+"""The record of a run: paths, durable files, the journal, its fold and the documents."""

@@ -1,0 +1,167 @@
+"""The journal: append-only segments of chained envelopes, one segment a round."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from selfimprove.contracts.base import utc_now
+from selfimprove.contracts.envelope import FIRST_PREV, Draft, Envelope
+from selfimprove.errors import ContractError
+from selfimprove.store.files import sync_folder
+
+_SEGMENT = re.compile(r"round_(\d+)\.jsonl")
+
+
+def encode(envelope: Envelope) -> bytes:
+    """An envelope as its journal line, without the newline."""
+    document = envelope.model_dump(mode="json")
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode(
+        "utf-8", "backslashreplace"
+    )
+
+
+def digest(line: bytes) -> str:
+    """What the next line's `prev` holds."""
+    return sha256(line).hexdigest()
+
+
+def segment_numbers(folder: Path) -> list[int]:
+    """The rounds that have a segment, in order."""
+    if not folder.is_dir():
+        return []
+    found = (_SEGMENT.fullmatch(entry.name) for entry in folder.iterdir())
+    return sorted(int(match[1]) for match in found if match)
+
+
+def read_lines(path: Path) -> list[bytes]:
+    """The whole lines of a segment; a torn last one does not count."""
+    data = path.read_bytes()
+    return data[: data.rfind(b"\n") + 1].splitlines() if data else []
+
+
+def decode(line: bytes, where: str) -> Envelope:
+    """A journal line as an envelope; raises ContractError."""
+    return Envelope.parse_json(line, where)
+
+
+def read_segment(path: Path) -> list[Envelope]:
+    """The envelopes of one segment; raises ContractError for a line that is none."""
+    return [decode(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), 1)]
+
+
+def is_checkpoint(envelope: Envelope) -> bool:
+    """Whether this envelope holds the folded state."""
+    return envelope.type == "control" and "state" in envelope.payload
+
+
+class Journal:
+    """Appends to the last segment; a line counts once its newline is on disk."""
+
+    def __init__(self, folder: Path, trace_id: str) -> None:
+        self._folder = folder
+        self._trace_id = trace_id
+        self._seq = 0
+        self._prev = FIRST_PREV
+        self._closed = True
+        self.number = -1
+        numbers = segment_numbers(folder)
+        if numbers:
+            self._continue(numbers)
+
+    def _continue(self, numbers: list[int]) -> None:
+        self.number = numbers[-1]
+        mend(self._folder / f"round_{self.number}.jsonl")
+        for number in reversed(numbers):
+            lines = read_lines(self._folder / f"round_{number}.jsonl")
+            if lines:
+                last = decode(lines[-1], f"round_{number}.jsonl:{len(lines)}")
+                self._seq, self._prev = last.seq, digest(lines[-1])
+                self._closed = number != self.number or is_checkpoint(last)
+                if number != self.number:
+                    self._closed = False  # the newest segment exists and waits for its first line
+                return
+
+    def append(self, draft: Draft) -> Envelope:
+        """Chain, number and date a message, write it durably, and return it.
+
+        The first message after a checkpoint opens the next segment.
+        """
+        if self._closed:
+            self.number += 1
+            self._closed = False
+        envelope = Envelope(
+            id=f"msg_{self._seq + 1}",
+            seq=self._seq + 1,
+            prev=self._prev,
+            trace_id=self._trace_id,
+            timestamp=utc_now(),
+            **draft.model_dump(),
+        )
+        line = encode(envelope)
+        self._write(line)
+        self._seq, self._prev = envelope.seq, digest(line)
+        self._closed = is_checkpoint(envelope)
+        return envelope
+
+    def _write(self, line: bytes) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self._folder / f"round_{self.number}.jsonl"
+        new = not path.exists()
+        with path.open("ab") as file:
+            start = file.tell()
+            try:
+                file.write(line + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            except OSError:
+                # a full disk may have taken half of the line: the next append must not follow it
+                os.ftruncate(file.fileno(), start)
+                raise
+        if new:
+            sync_folder(self._folder)
+
+
+def mend(path: Path) -> int:
+    """Cut a torn last line off a segment; returns how many bytes were cut."""
+    with path.open("r+b") as file:
+        data = file.read()
+        whole = data.rfind(b"\n") + 1
+        if whole < len(data):
+            file.truncate(whole)
+            os.fsync(file.fileno())
+    return len(data) - whole
+
+
+def chained(folder: Path) -> Iterator[tuple[str, str]]:
+    """Check the chain of the whole journal; yields (where, what is wrong), nothing when sound."""
+    prev, seq = FIRST_PREV, 0
+    for number in segment_numbers(folder):
+        path = folder / f"round_{number}.jsonl"
+        if not path.read_bytes().endswith(b"\n"):
+            yield path.name, "torn or empty last line"
+        for index, line in enumerate(read_lines(path), 1):
+            where = f"{path.name}:{index}"
+            try:
+                envelope = decode(line, where)
+            except ContractError as error:
+                yield where, str(error)
+                return
+            if envelope.prev != prev:
+                yield where, "the hash chain is broken: `prev` is not the digest of the line before"
+            if envelope.seq != seq + 1:
+                yield where, f"seq is {envelope.seq}, expected {seq + 1}"
+            prev, seq = digest(line), envelope.seq
+
+
+def last_checkpoint(envelopes: list[Envelope]) -> dict[str, Any] | None:
+    """The folded state that a segment ends with, if it is closed."""
+    if envelopes and is_checkpoint(envelopes[-1]):
+        state: dict[str, Any] = envelopes[-1].payload["state"]
+        return state
+    return None
