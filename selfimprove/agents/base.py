@@ -1,0 +1,67 @@
+"""What an agent is: it is asked one question in a tree, and answers with one JSON object.
+
+A backend is one class in one file, named in `registry.py` and built as
+`Class(argument, settings)`, where the argument is what follows the scheme in its spec
+(`command:./agent.py --fast` gives `./agent.py --fast`; `offline` gives the empty string).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from selfimprove.contracts.agent import AgentReply, AgentRequest
+
+if TYPE_CHECKING:
+    from selfimprove.process import StopToken
+    from selfimprove.room.room import Room
+
+FailureKind = Literal["exit", "timeout", "output", "unreachable", "crash"]
+
+
+class AgentFailure(Exception):  # noqa: N818 - a failed agent is data to the loop, not an error
+    """An agent that gave no usable answer; it is asked once more, then left out of the round.
+
+    `exit`: it ended with a non-zero code. `timeout`: it met `agent_timeout`. `output`: its answer
+    does not fit. `unreachable`: it could not be started or reached. `crash`: it died of a signal.
+    """
+
+    def __init__(self, kind: FailureKind, message: str) -> None:
+        self.kind: FailureKind = kind
+        self.message = message
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Where an agent works on one request."""
+
+    tree: Path
+    """The agent's tree: for an executor its own, for the rest one of the incumbent to read."""
+    writable: bool
+    """True for executors alone."""
+    room: Room
+    stop: StopToken
+    timeout: float
+    """Seconds the agent may take."""
+    log: Path
+    """Where what it says besides its answer goes."""
+
+
+class Agent(Protocol):
+    """Whatever fills a role. Asked from several threads at once, so it keeps no state of a call."""
+
+    @property
+    def spec(self) -> str:
+        """How it is written in settings, such as `offline` or `command:./agent.py`."""
+        ...
+
+    @property
+    def needs_git(self) -> bool:
+        """True where an executor's tree should be a clone, not just files."""
+        ...
+
+    def ask(self, request: AgentRequest, workspace: Workspace) -> AgentReply:
+        """Answer, or raise AgentFailure; raises Stopped where a person stopped the run."""
+        ...
