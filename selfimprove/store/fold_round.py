@@ -1,0 +1,247 @@
+"""Folding what happens within a round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from selfimprove.contracts.benchmark import BenchmarkResult, Disqualification
+from selfimprove.contracts.brief import ResearchBrief
+from selfimprove.contracts.critique import CriticReply, QualityReport, Refinement, RuleVerdict
+from selfimprove.contracts.envelope import Envelope
+from selfimprove.contracts.history import HistoryRecord
+from selfimprove.contracts.iteration import STEPS
+from selfimprove.contracts.merge import MergeReport
+from selfimprove.contracts.plan import Plan
+from selfimprove.store.changes import (
+    changed,
+    round_of,
+    with_executor,
+    with_planner,
+    with_round,
+    with_settings,
+)
+from selfimprove.store.state import (
+    LAST_IDEAS,
+    LAST_WINS,
+    RECENT_ROUNDS,
+    Candidate,
+    Confirmation,
+    ExecutorState,
+    IdeaFate,
+    Incumbent,
+    PlannerState,
+    Round,
+    State,
+    Win,
+)
+
+Payload = dict[str, Any]
+
+
+def round_started(state: State, envelope: Envelope, payload: Payload) -> State:
+    """`round_started`: a new round, from the incumbent as it stands."""
+    assert state.incumbent is not None
+    new = Round(
+        number=payload["round"],
+        started_at=envelope.timestamp,
+        updated_at=envelope.timestamp,
+        incumbent=state.incumbent,
+    )
+    return changed(state, round=new, spans=[])
+
+
+def step_completed(state: State, envelope: Envelope, payload: Payload) -> State:
+    """`step_completed`: the round moves on to its next step."""
+    step = payload["step"]
+    done = {**round_of(state).step_done, step: envelope.timestamp}
+    following = STEPS[min(STEPS.index(step) + 1, len(STEPS) - 1)]
+    status = "completed" if step == "stop_check" else "in_progress"
+    return with_round(state, step=following, step_done=done, status=status)
+
+
+def planning_again(state: State, envelope: Envelope, payload: Payload) -> State:
+    """`planning_again`: too few plans passed; planners get a refinement and try once more."""
+    current = round_of(state)
+    done = {k: v for k, v in current.step_done.items() if k not in ("planning", "critic_review")}
+    planners = {
+        name: planner
+        if planner.plan and planner.plan.critic_approved
+        else changed(planner, status="pending", reviewed=False, verdicts=[], error="")
+        for name, planner in current.planners.items()
+    }
+    return with_round(
+        state,
+        step="planning",
+        step_done=done,
+        attempt=current.attempt + 1,
+        planners=planners,
+        refinement=Refinement.parse(payload["refinement"], envelope.id),
+    )
+
+
+def ideas_consumed(state: State, _: Envelope, payload: Payload) -> State:
+    """`ideas_consumed`: this round took the user's queued ideas."""
+    number = round_of(state).number
+    fates = [IdeaFate(text=text, iteration=number, fate="consumed") for text in payload["ideas"]]
+    kept = [*state.ideas, *fates][-LAST_IDEAS:]
+    ideas = [*round_of(state).ideas, *payload["ideas"]]
+    return with_round(changed(state, ideas=kept), ideas=ideas)
+
+
+def families_assigned(state: State, _: Envelope, payload: Payload) -> State:
+    """`families_assigned`: which families each planner may choose from."""
+    planners = dict(round_of(state).planners)
+    for name, given in payload["planners"].items():
+        before = planners.get(name)
+        planners[name] = PlannerState(
+            families=given["families"],
+            files=given.get("files", []),
+            revision=before.revision if before else 0,
+        )
+    return with_round(state, planners=planners)
+
+
+def planner_failed(state: State, _: Envelope, payload: Payload) -> State:
+    """`planner_failed`: left out of this round."""
+    return with_planner(
+        state, payload["planner"], status="failed", error=payload["error"], plan=None
+    )
+
+
+def gated(state: State, envelope: Envelope, payload: Payload) -> State:
+    """`gate`: the decision on a plan, with the reviews written into it."""
+    plan = Plan.parse(payload["plan"], envelope.id)
+    return with_planner(state, plan.planner_id, plan=plan, reviewed=True)
+
+
+def quality(state: State, envelope: Envelope, payload: Payload) -> State:
+    """`quality`: how many plans of the round passed."""
+    return with_round(state, quality=QualityReport.parse(payload["report"], envelope.id))
+
+
+def executors_named(state: State, _: Envelope, payload: Payload) -> State:
+    """`executors_named`: the k-th approved plan goes to executor k."""
+    executors = {name: ExecutorState(plan_id=plan) for name, plan in payload["executors"].items()}
+    return with_round(state, executors=executors)
+
+
+def executor_status(state: State, _: Envelope, payload: Payload) -> State:
+    """`executor_status`: an executor is running, or being measured."""
+    return with_executor(state, payload["executor"], status=payload["status"])
+
+
+def resulted(state: State, envelope: Envelope, payload: Payload) -> State:
+    """`result`: what became of a candidate before the tournament."""
+    result = BenchmarkResult.parse(payload["result"], envelope.id)
+    return with_executor(state, result.executor_id, status=result.status, result=result)
+
+
+def confirming(state: State, _: Envelope, payload: Payload) -> State:
+    """`confirming`: a merge was built in the quarantine and is measured beside the incumbent."""
+    new = Confirmation(executor_id=payload["executor"], merge_commit=payload["merge_commit"])
+    tournament = round_of(state).tournament
+    confirmations = [*tournament.confirmations, new]
+    return with_round(state, tournament=changed(tournament, confirmations=confirmations))
+
+
+def confirmed(state: State, envelope: Envelope, payload: Payload) -> State:
+    """`confirmation`: whether the candidate under way holds."""
+    tournament = round_of(state).tournament
+    *earlier, last = tournament.confirmations
+    cheat = payload.get("disqualification")
+    last = changed(
+        last,
+        holds=payload["holds"],
+        reason=payload["reason"],
+        score_before=payload.get("score_before"),
+        score_after=payload.get("score_after"),
+        disqualification=Disqualification.parse(cheat, envelope.id) if cheat else None,
+    )
+    return with_round(state, tournament=changed(tournament, confirmations=[*earlier, last]))
+
+
+def reported(state: State, envelope: Envelope, payload: Payload) -> State:
+    """`merge_report`: the tournament is over; a winner is the new incumbent."""
+    report = MergeReport.parse(payload["report"], envelope.id)
+    tournament = changed(round_of(state).tournament, report=report)
+    if "incumbent" in payload:
+        incumbent = Incumbent.parse(payload["incumbent"], envelope.id)
+        state = changed(state, incumbent=incumbent)
+    return with_round(state, tournament=tournament)
+
+
+def recorded(state: State, envelope: Envelope, payload: Payload) -> State:
+    """`recorded`: the history record, and the counters it leads to."""
+    history = HistoryRecord.parse(payload["history"], envelope.id)
+    state = with_settings(state, **payload["counters"])
+    fates = {fate["text"]: fate["fate"] for fate in payload["idea_fates"]}
+    ideas = [changed(idea, fate=fates.get(idea.text, idea.fate)) for idea in state.ideas]
+    changes: dict[str, Any] = {"recent": [*state.recent, history][-RECENT_ROUNDS:], "ideas": ideas}
+    if "win" in payload:
+        win = Win.parse(payload["win"], envelope.id)
+        changes["wins"] = [*state.wins, win][-LAST_WINS:]
+        changes["wins_total"] = state.wins_total + 1
+    return with_round(changed(state, **changes), history=history)
+
+
+def researched(state: State, envelope: Envelope, payload: Payload) -> State:
+    """Intent `research`: the brief."""
+    return with_round(state, brief=ResearchBrief.parse(payload["brief"], envelope.id))
+
+
+def planned(state: State, envelope: Envelope, payload: Payload) -> State:
+    """Intent `plan`: a planner's plan, or its revision."""
+    plan = Plan.parse(payload["plan"], envelope.id)
+    revision = round_of(state).planners[plan.planner_id].revision + 1
+    return with_planner(
+        state,
+        plan.planner_id,
+        plan=plan,
+        revision=revision,
+        status="completed",
+        reviewed=False,
+        verdicts=[],
+        error="",
+    )
+
+
+def executed(state: State, envelope: Envelope, payload: Payload) -> State:
+    """Intent `execute`: an executor's candidate commit."""
+    candidate = Candidate.parse(payload["candidate"], envelope.id)
+    return with_executor(state, payload["executor"], candidate=candidate)
+
+
+def critiqued(state: State, envelope: Envelope, payload: Payload) -> State:
+    """A critique: rule verdicts in code, or an agent's score."""
+    planner = payload.get("planner")
+    if planner is None:
+        return state
+    current = round_of(state).planners[planner]
+    if "verdicts" in payload:
+        found = [RuleVerdict.parse(verdict, envelope.id) for verdict in payload["verdicts"]]
+        return with_planner(state, planner, verdicts=found)
+    fields = {name: payload[name] for name in ("score", "issues", "summary") if name in payload}
+    reply = CriticReply.parse(fields, envelope.id)
+    return with_planner(state, planner, critiques=[*current.critiques, reply])
+
+
+ROUND_EVENTS = {
+    "round_started": round_started,
+    "step_started": lambda state, _, __: state,
+    "step_completed": step_completed,
+    "planning_again": planning_again,
+    "ideas_consumed": ideas_consumed,
+    "families_assigned": families_assigned,
+    "planner_failed": planner_failed,
+    "gate": gated,
+    "quality": quality,
+    "executors_named": executors_named,
+    "executor_status": executor_status,
+    "result": resulted,
+    "confirming": confirming,
+    "confirmation": confirmed,
+    "merge_report": reported,
+    "recorded": recorded,
+    "decided": lambda state, _, __: state,
+}
+ROUND_INTENTS = {"research": researched, "plan": planned, "execute": executed}

@@ -1,0 +1,87 @@
+"""Folding intents and their results: agent calls, benchmark runs, git effects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from selfimprove.contracts.agent import RunTotals, Span, Usage
+from selfimprove.contracts.benchmark import Pair, Sample
+from selfimprove.contracts.envelope import Envelope
+from selfimprove.store.changes import changed, round_of, with_executor, with_round
+from selfimprove.store.state import LAST_SPANS, Deed, State
+
+Payload = dict[str, Any]
+
+
+def call_begun(state: State, envelope: Envelope, payload: Payload) -> State:
+    """An intent was journaled; its effect may or may not have happened."""
+    deed = Deed(
+        tool=payload["tool"],
+        args_hash=payload["args_hash"],
+        seq=envelope.seq,
+        timestamp=envelope.timestamp,
+    )
+    return changed(state, open_deeds={**state.open_deeds, envelope.correlation_id: deed})
+
+
+def call_ended(state: State, envelope: Envelope, payload: Payload) -> State:
+    """An intent was answered."""
+    deed = state.open_deeds.get(envelope.correlation_id)
+    left = {k: v for k, v in state.open_deeds.items() if k != envelope.correlation_id}
+    state = changed(state, open_deeds=left)
+    result = payload["result"]
+    tool = payload["tool"]
+    if tool == "agent.ask":
+        state = _charged(state, payload)
+    elif tool == "benchmark.run" and "sample" in result:
+        state = _sampled(state, envelope, result)
+    elif tool == "benchmark.pair" and "pair" in result:
+        state = _paired(state, Pair.parse(result["pair"], envelope.id))
+    elif tool == "git.publish" and "published" in result:
+        state = changed(state, published=result["published"])
+    return _spanned(state, envelope, payload, deed)
+
+
+def _charged(state: State, payload: Payload) -> State:
+    usage = Usage.model_validate(payload.get("metrics", {}))
+    totals = state.totals
+    return changed(
+        state,
+        totals=RunTotals(
+            calls=totals.calls + 1,
+            input_tokens=totals.input_tokens + usage.input_tokens,
+            output_tokens=totals.output_tokens + usage.output_tokens,
+            tokens=totals.tokens + usage.input_tokens + usage.output_tokens,
+            usd=totals.usd + usage.usd,
+        ),
+    )
+
+
+def _sampled(state: State, envelope: Envelope, result: Payload) -> State:
+    sample = Sample.parse(result["sample"], envelope.id)
+    executor = result.get("executor")
+    if executor is None:
+        return changed(state, samples=[*state.samples, sample])
+    samples = [*round_of(state).executors[executor].samples, sample]
+    return with_executor(state, executor, samples=samples)
+
+
+def _paired(state: State, pair: Pair) -> State:
+    tournament = round_of(state).tournament
+    *earlier, last = tournament.confirmations
+    last = changed(last, pairs=[*last.pairs, pair])
+    return with_round(state, tournament=changed(tournament, confirmations=[*earlier, last]))
+
+
+def _spanned(state: State, envelope: Envelope, payload: Payload, deed: Deed | None) -> State:
+    span = Span(
+        name=envelope.correlation_id,
+        agent=payload["result"].get("agent", "") if payload["tool"] == "agent.ask" else "",
+        round=state.number,
+        started_at=deed.timestamp if deed else envelope.timestamp,
+        duration_s=float(payload.get("metrics", {}).get("duration_s", 0.0)),
+        usage=Usage.model_validate(payload["metrics"])
+        if payload["tool"] == "agent.ask" and payload.get("metrics")
+        else None,
+    )
+    return changed(state, spans=[*state.spans, span][-LAST_SPANS:])

@@ -1,0 +1,238 @@
+"""The folded state of a run: bounded, so that a checkpoint can hold it."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from selfimprove.contracts.agent import AgentSettings, RunStatus, RunTotals, Span
+from selfimprove.contracts.base import Direction, Record
+from selfimprove.contracts.benchmark import (
+    BenchmarkResult,
+    Disqualification,
+    Fingerprint,
+    Pair,
+    Sample,
+)
+from selfimprove.contracts.brief import ResearchBrief
+from selfimprove.contracts.critique import CriticReply, QualityReport, Refinement, RuleVerdict
+from selfimprove.contracts.history import HistoryRecord
+from selfimprove.contracts.iteration import ExecutorStatus, StepName, StepStatus
+from selfimprove.contracts.merge import MergeReport
+from selfimprove.contracts.plan import Plan
+from selfimprove.contracts.tracking import Baseline
+
+RECENT_ROUNDS = 10
+"""History records that a checkpoint carries and agents are shown whole."""
+LAST_WINS = 50
+"""Accepted merges that a checkpoint lists; the merge reports hold all."""
+LAST_IDEAS = 30
+LAST_SPANS = 60
+
+
+class Facts(Record):
+    """What is fixed at set-up."""
+
+    run_id: str
+    topic: str
+    goal_slug: str
+    objective: str
+    metric: str
+    direction: Direction
+    target_value: float | None
+    target_branch: str
+    """Full ref name, or empty where the target's HEAD was detached."""
+    base_commit: str
+    """Where the improvement branch was born; seals are taken from here."""
+    improve_ref: str
+    """`refs/heads/improve/<slug>`."""
+    benchmark_timeout: float
+    deterministic: bool
+    score_keys: list[str]
+    """Every key of the benchmark's answer at the baseline, recursively; empty where it has none."""
+    opened: list[str]
+    """Files of the tree that the baseline run was seen to open."""
+    sealed_extra: dict[str, str] = Field(default_factory=dict)
+    """Uncommitted goal and benchmark files, taken as they stood: path -> blob id."""
+    level: str
+    """Isolation level the run is measured at."""
+    self_scored: list[str] = Field(default_factory=list)
+    """Files in scope that also make the score."""
+
+
+class Incumbent(Record):
+    """The tip of the improvement branch and its score."""
+
+    commit: str
+    score: float
+    sub_scores: dict[str, float] = Field(default_factory=dict)
+
+
+class PlannerState(Record):
+    """One planner of the round under way."""
+
+    families: list[str]
+    files: list[str] = Field(default_factory=list)
+    """Target files it is narrowed to; empty where it may touch any in scope."""
+    status: StepStatus = "pending"
+    plan: Plan | None = None
+    revision: int = 0
+    verdicts: list[RuleVerdict] = Field(default_factory=list)
+    critiques: list[CriticReply] = Field(default_factory=list)
+    reviewed: bool = False
+    error: str = ""
+
+
+class Candidate(Record):
+    """What an executor made: a commit, and nothing else of it survives."""
+
+    commit: str
+    tree: str
+    files: list[str]
+    summary: str = ""
+    fix_attempts: int = 0
+
+
+class ExecutorState(Record):
+    """One executor of the round under way."""
+
+    plan_id: str
+    status: ExecutorStatus = "pending"
+    candidate: Candidate | None = None
+    samples: list[Sample] = Field(default_factory=list)
+    result: BenchmarkResult | None = None
+
+
+class Confirmation(Record):
+    """One candidate measured again beside the incumbent, merged in the quarantine."""
+
+    executor_id: str
+    merge_commit: str
+    pairs: list[Pair] = Field(default_factory=list)
+    holds: bool | None = None
+    """None while it is still being measured."""
+    reason: str = ""
+    score_before: float | None = None
+    score_after: float | None = None
+    disqualification: Disqualification | None = None
+
+
+class TournamentState(Record):
+    """The tournament of the round under way."""
+
+    status: StepStatus = "pending"
+    confirmations: list[Confirmation] = Field(default_factory=list)
+    report: MergeReport | None = None
+
+
+class Round(Record):
+    """The round under way, or the last one."""
+
+    number: int
+    status: Literal["in_progress", "completed", "failed", "interrupted"] = "in_progress"
+    step: StepName = "research"
+    started_at: str
+    updated_at: str
+    incumbent: Incumbent
+    step_done: dict[str, str] = Field(default_factory=dict)
+    """Step -> when it was completed."""
+    brief: ResearchBrief | None = None
+    ideas: list[str] = Field(default_factory=list)
+    """User ideas consumed by this round."""
+    attempt: int = 0
+    """How often planning was sent back by the quality report."""
+    refinement: Refinement | None = None
+    planners: dict[str, PlannerState] = Field(default_factory=dict)
+    quality: QualityReport | None = None
+    executors: dict[str, ExecutorState] = Field(default_factory=dict)
+    tournament: TournamentState = Field(default_factory=TournamentState)
+    history: HistoryRecord | None = None
+
+    def approved(self) -> dict[str, Plan]:
+        """The approved plans by executor id: the k-th approved plan in planner order."""
+        plans = [p.plan for p in self.planners.values() if p.plan and p.plan.critic_approved]
+        return {f"executor_{k}": plan for k, plan in enumerate(plans, 1)}
+
+    def plan_of(self, executor_id: str) -> Plan:
+        """The plan that an executor carries out."""
+        wanted = self.executors[executor_id].plan_id
+        return next(p.plan for p in self.planners.values() if p.plan and p.plan.plan_id == wanted)
+
+
+class Win(Record):
+    """One accepted merge."""
+
+    iteration: int
+    plan_id: str
+    hypothesis: str
+    approach_family: str
+    commit: str
+    score_before: float
+    score_after: float
+
+
+class Deed(Record):
+    """An intent whose result has not been journaled yet."""
+
+    tool: str
+    args_hash: str
+    seq: int
+    timestamp: str
+
+
+class IdeaFate(Record):
+    """What became of a user's idea."""
+
+    text: str
+    iteration: int
+    fate: str
+    """`consumed`, `planned as round_3_planner_a`, `merged`, …"""
+
+
+class State(Record):
+    """Everything the loop knows; a pure fold over the journal."""
+
+    additions: ClassVar[frozenset[str]] = frozenset()
+
+    facts: Facts | None = None
+    trust: str = ""
+    """Digest of what a person confirmed."""
+    settings: AgentSettings | None = None
+    baseline: Baseline | None = None
+    fingerprint: Fingerprint | None = None
+    """Of the measurements that `incumbent` rests on."""
+    samples: list[Sample] = Field(default_factory=list)
+    """Baseline runs finished so far, while the baseline is being measured."""
+    incumbent: Incumbent | None = None
+    published: str | None = None
+    """What the improvement branch is known to hold in the target."""
+    round: Round | None = None
+    recent: list[HistoryRecord] = Field(default_factory=list)
+    wins: list[Win] = Field(default_factory=list)
+    wins_total: int = 0
+    ideas: list[IdeaFate] = Field(default_factory=list)
+    totals: RunTotals = Field(default_factory=RunTotals)
+    spans: list[Span] = Field(default_factory=list)
+    repeated_calls: int = 0
+    """Paid calls whose reply was lost in a crash and that were made again."""
+    open_deeds: dict[str, Deed] = Field(default_factory=dict)
+    """Intents in flight, by correlation id."""
+    milestones: list[str] = Field(default_factory=list)
+    """Milestones reached so far."""
+    phase: str | None = None
+
+    @property
+    def number(self) -> int:
+        """The round under way or the last one; 0 before the first."""
+        return self.round.number if self.round else 0
+
+    @property
+    def status(self) -> RunStatus:
+        """The run's status."""
+        return self.settings.status if self.settings else "idle"
+
+    @property
+    def held_back(self) -> bool:
+        """Whether wins wait in the quarantine to be published."""
+        return bool(self.incumbent and self.published and self.incumbent.commit != self.published)
