@@ -1,0 +1,378 @@
+"""The one place that starts programs: whole-tree kill, capped output, watched memory.
+
+A child runs in its own session. When its time is up, or a person asks to stop, the whole tree gets
+TERM, a grace, and KILL; when it ends by itself, whatever it left behind is killed before its
+output is handed back. Nothing here knows about sandboxes: `room/` builds the command.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import IO, Self
+
+from selfimprove import proctree
+from selfimprove.errors import Stopped
+
+GRACE_S = 2.0
+"""Between TERM and KILL."""
+DRAIN_S = 1.0
+"""How long output may still come once the whole tree is dead."""
+POLL_FIRST_S, POLL_LAST_S = 0.002, 0.05
+SAMPLE_SHARE = 100
+"""Looking at the tree may take one part in this many of the time."""
+CHUNK = 1 << 18
+
+
+class StopToken:
+    """Set once by a signal or a `stop` file; safe to read from any thread."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def set(self) -> None:
+        """Ask everything to stop."""
+        self._event.set()
+
+    def is_set(self) -> bool:
+        """Whether a stop was asked for."""
+        return self._event.is_set()
+
+    def raise_if_set(self) -> None:
+        """Raise Stopped if a stop was asked for."""
+        if self._event.is_set():
+            raise Stopped("stopped by a person")
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep, but not through a stop; True if one was asked for."""
+        return self._event.wait(seconds)
+
+
+@dataclass(frozen=True)
+class Child:
+    """A program to run, with everything it is given."""
+
+    argv: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str]
+    timeout: float | None = None
+    stdin: bytes = b""
+    output_cap: int = 1 << 20
+    """Bytes kept of each stream: its first and its last half, the middle dropped."""
+    log: Path | None = None
+    log_cap: int = 64 << 20
+    pass_fds: tuple[int, ...] = ()
+    contained: bool = False
+    """A PID namespace holds the tree: killing the main process ends all of it."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a child ended."""
+
+    exit_code: int | None
+    """None: not started, or killed by us; negative: died of that signal."""
+    stdout: bytes
+    stderr: bytes
+    truncated: bool
+    duration_s: float
+    memory_mb: float
+    """Peak resident memory of the tree as sampled; 0.0 where it was too short."""
+    timed_out: bool
+    survivors: int
+    """Processes that had to be killed after the main one ended."""
+    error: str = ""
+    """Why it could not be started."""
+
+
+def base_env() -> dict[str, str]:
+    """The caller's environment; besides config.py nobody reads it elsewhere."""
+    return dict(os.environ)
+
+
+def run_child(child: Child, stop: StopToken | None = None) -> Outcome:
+    """Run a program to its end and leave nothing of it behind; raises Stopped."""
+    if stop is not None:
+        stop.raise_if_set()
+    started = time.monotonic()
+    try:
+        popen, tree = _start(child)
+    except (OSError, ValueError) as error:
+        return Outcome(None, b"", b"", False, 0.0, 0.0, False, 0, _why_not(child, error))
+    with ExitStack() as stack:
+        streams = stack.enter_context(_Streams(child, popen))
+        stack.callback(_forget, popen, tree)  # runs first: nothing lives when the pipes close
+        watch = _Watch(child, tree, streams, stop)
+        timed_out = watch.until_end(popen, started)
+        duration = time.monotonic() - started
+        survivors = tree.survivors()
+        streams.drain(time.monotonic() + DRAIN_S)
+        if watch.stopped and stop is not None:
+            stop.raise_if_set()
+        return Outcome(
+            exit_code=None if timed_out else popen.wait(),
+            stdout=streams.stdout.value(),
+            stderr=streams.stderr.value(),
+            truncated=bool(streams.stdout.dropped or streams.stderr.dropped),
+            duration_s=duration,
+            memory_mb=tree.peak_bytes / proctree.MIB,
+            timed_out=timed_out,
+            survivors=survivors,
+        )
+
+
+def _start(child: Child) -> tuple[subprocess.Popen[bytes], proctree.Tree]:
+    if not child.contained:
+        proctree.become_reaper()
+    with proctree.START_LOCK:
+        popen = subprocess.Popen(
+            child.argv,
+            cwd=child.cwd,
+            env=dict(child.env),
+            stdin=subprocess.PIPE if child.stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            pass_fds=child.pass_fds,
+            start_new_session=True,
+        )
+        return popen, proctree.Tree(popen.pid, child.contained)
+
+
+def _forget(popen: subprocess.Popen[bytes], tree: proctree.Tree) -> None:
+    if popen.poll() is None:  # an exception passes through: ^C in a caller's thread, a full disk
+        tree.kill()
+    popen.wait()
+    tree.forget()
+
+
+def _why_not(child: Child, error: OSError | ValueError) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename or child.argv[0]}: {error.strerror}"
+    return f"{child.argv[0]}: {error}"
+
+
+class _Watch:
+    """Moves bytes and looks at the tree until the main process has ended."""
+
+    def __init__(
+        self, child: Child, tree: proctree.Tree, streams: _Streams, stop: StopToken | None
+    ) -> None:
+        self.child = child
+        self.tree = tree
+        self.streams = streams
+        self.stop = stop
+        self.stopped = False
+        self.pause = POLL_FIRST_S
+
+    def until_end(self, popen: subprocess.Popen[bytes], started: float) -> bool:
+        """Wait for the end, by itself or by us; True when its time was up."""
+        deadline = started + self.child.timeout if self.child.timeout is not None else None
+        sample_at = started
+        while popen.poll() is None:
+            now = time.monotonic()
+            if now >= sample_at:
+                sample_at = self._sample()
+                now = time.monotonic()
+            if self.stop is not None and self.stop.is_set():
+                self.stopped = True
+                self._end(popen)
+                return False
+            if deadline is not None and now >= deadline:
+                self._end(popen)
+                return True
+            self.streams.turn(max(min(sample_at, deadline or sample_at) - now, 0.0))
+        return False
+
+    def _sample(self) -> float:
+        before = time.monotonic()
+        self.tree.sample()
+        after = time.monotonic()
+        pause = max(self.pause, (after - before) * SAMPLE_SHARE)
+        self.pause = min(self.pause * 1.5, POLL_LAST_S)
+        return after + min(pause, 1.0)
+
+    def _end(self, popen: subprocess.Popen[bytes]) -> None:
+        self.tree.signal(signal.SIGTERM)
+        deadline = time.monotonic() + GRACE_S
+        while popen.poll() is None and time.monotonic() < deadline:
+            self.streams.turn(0.02)
+        if popen.poll() is None:
+            self.tree.signal(signal.SIGKILL)
+            if not self.tree.contained:
+                self.tree.kill()
+            popen.wait()
+
+
+class _Kept:
+    """The first and the last half of a stream, with a line in between that says so."""
+
+    def __init__(self, cap: int) -> None:
+        self.half = max(cap // 2, 1)
+        self.head = bytearray()
+        self.tail = bytearray()
+        self.dropped = 0
+
+    def add(self, data: bytes) -> None:
+        """Take in more of the stream."""
+        room = self.half - len(self.head)
+        if room > 0:
+            self.head += data[:room]
+            data = data[room:]
+        self.tail += data
+        if len(self.tail) > 2 * self.half:
+            self._trim()
+
+    def _trim(self) -> None:
+        over = max(len(self.tail) - self.half, 0)
+        self.dropped += over
+        del self.tail[:over]
+
+    def value(self) -> bytes:
+        """What was kept; never two half lines joined to a whole one."""
+        self._trim()
+        if not self.dropped:
+            return bytes(self.head + self.tail)
+        return bytes(self.head) + b"\n[... %d bytes left out ...]\n" % self.dropped + self.tail
+
+
+class _Streams:
+    """The child's standard streams, served by one selector."""
+
+    def __init__(self, child: Child, popen: subprocess.Popen[bytes]) -> None:
+        self.stdout, self.stderr = _Kept(child.output_cap), _Kept(child.output_cap)
+        self._selector = selectors.DefaultSelector()
+        self._popen = popen
+        self._unsent = memoryview(child.stdin)
+        self._log = _Log(child.log, child.log_cap)
+        self._exit_fd = _exit_descriptor(popen.pid)
+        self._reading: dict[int, _Kept] = {}
+
+    def __enter__(self) -> Self:
+        for pipe, kept in ((self._popen.stdout, self.stdout), (self._popen.stderr, self.stderr)):
+            assert pipe is not None
+            os.set_blocking(pipe.fileno(), False)
+            self._reading[pipe.fileno()] = kept
+            self._selector.register(pipe.fileno(), selectors.EVENT_READ)
+        if self._popen.stdin is not None:
+            os.set_blocking(self._popen.stdin.fileno(), False)
+            self._selector.register(self._popen.stdin.fileno(), selectors.EVENT_WRITE)
+        if self._exit_fd is not None:
+            self._selector.register(self._exit_fd, selectors.EVENT_READ)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._selector.close()
+        for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
+            if pipe is not None:
+                pipe.close()
+        if self._exit_fd is not None:
+            os.close(self._exit_fd)
+        self._log.close()
+
+    def turn(self, timeout: float) -> None:
+        """Wait at most `timeout` for bytes or the end, and move what there is."""
+        for key, _ in self._selector.select(timeout):
+            if key.fd in self._reading:
+                self._receive(key.fd)
+            elif key.fd != self._exit_fd:
+                self._send(key.fd)
+
+    def drain(self, deadline: float) -> None:
+        """Read what is left; a process that escaped with a pipe cannot hold this up."""
+        if self._exit_fd is not None:
+            self._selector.unregister(self._exit_fd)
+            os.close(self._exit_fd)
+            self._exit_fd = None
+        while self._reading and (left := deadline - time.monotonic()) > 0:
+            self.turn(left)
+
+    def _receive(self, descriptor: int) -> None:
+        try:
+            data = os.read(descriptor, CHUNK)
+        except BlockingIOError:
+            return
+        if data:
+            self._reading[descriptor].add(data)
+            self._log.add(data)
+        else:
+            self._selector.unregister(descriptor)
+            del self._reading[descriptor]
+
+    def _send(self, descriptor: int) -> None:
+        try:
+            sent = os.write(descriptor, self._unsent[:CHUNK])
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            sent = len(self._unsent)  # it does not want to know: not an error of ours
+        self._unsent = self._unsent[sent:]
+        if not self._unsent:
+            self._selector.unregister(descriptor)
+            assert self._popen.stdin is not None
+            self._popen.stdin.close()
+
+
+class _Log:
+    """Both streams as they came, up to a cap."""
+
+    def __init__(self, path: Path | None, cap: int) -> None:
+        self._left = cap
+        self._file: IO[bytes] | None = None
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("wb", buffering=0)
+
+    def add(self, data: bytes) -> None:
+        """Write as much as the cap leaves room for, and say once that it was reached."""
+        if self._file is None or self._left <= 0:
+            return
+        self._file.write(data[: self._left])
+        self._left -= len(data)
+        if self._left <= 0:
+            self._file.write(b"\n[... the rest is left out ...]\n")
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+
+def _exit_descriptor(pid: int) -> int | None:
+    """A descriptor that becomes readable when the process ends, where there is such a thing."""
+    if not hasattr(os, "pidfd_open"):
+        return None
+    with suppress(OSError):
+        return os.pidfd_open(pid)
+    return None
+
+
+@contextmanager
+def signals_to(stop: StopToken) -> Iterator[None]:
+    """^C and SIGTERM set `stop`, a second one ends at once; SIGHUP is ignored."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        if stop.is_set():
+            proctree.kill_all()
+            os._exit(Stopped.exit_code)
+        stop.set()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
