@@ -13,9 +13,9 @@ from selfimprove.errors import ConfigError
 AGENTS = {
     "offline": "selfimprove.agents.offline:OfflineAgent",
     "command": "selfimprove.agents.command:CommandAgent",
-    "scripted": "selfimprove.agents.scripted:ScriptedAgent",
+    "scripted": "selfimprove.agents.scripted:load_scripted",
 }
-"""Scheme -> `module:Class`; imported when asked for, so that what an agent needs stays optional."""
+"""Scheme -> `module:class or function`; imported when asked for, so that what an agent needs stays optional."""
 
 USAGE = {
     "offline": "offline",
@@ -37,6 +37,6 @@ def make_agent(spec: str, settings: Settings) -> Agent:
 
 def specs_for(settings: Settings, role: AgentRole, count: int = 1) -> list[str]:
     """Give the specs that fill a role `count` times; a list of specs is gone through in turn."""
-    given = settings.agents.get(role, settings.agents.get("all", DEFAULT))
+    given = settings.agents.get(role, DEFAULT)
     specs = [given] if isinstance(given, str) else list(given) or [DEFAULT]
     return [specs[k % len(specs)] for k in range(count)]

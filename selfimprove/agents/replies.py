@@ -1,0 +1,70 @@
+"""Kept replies: what an agent answered, so that a resumed step does not pay for it again."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import ClassVar
+
+from selfimprove.contracts.agent import AgentReply, AgentRequest
+from selfimprove.contracts.base import Record
+from selfimprove.errors import ContractError
+from selfimprove.store.files import json_bytes, remove, write_whole
+
+
+class KeptReply(Record):
+    """One answer as it was paid for."""
+
+    additions: ClassVar[frozenset[str]] = frozenset({"commit"})
+
+    key: str
+    spec: str
+    session_id: str
+    reply: AgentReply
+    commit: str = ""
+    """The commit that holds what an executor edited; its tree is gone by now."""
+
+
+def request_key(request: AgentRequest, spec: str) -> str:
+    """Give the SHA-256 that names a request to one agent, the same on a second try."""
+    digest = hashlib.sha256(spec.encode())
+    digest.update(b"\0" + json_bytes(_sorted(request.document())))
+    return digest.hexdigest()
+
+
+def _sorted(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [_sorted(item) for item in value]
+    return value
+
+
+class ReplyStore:
+    """A folder with one file for each kept reply."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def _path(self, key: str) -> Path:
+        return self.directory / f"{key}.json"
+
+    def get(self, key: str) -> KeptReply | None:
+        """Give the reply kept under `key`; None where there is none or it cannot be read.
+
+        A damaged reply is no reason to stop: the agent is asked again.
+        """
+        path = self._path(key)
+        try:
+            kept = KeptReply.parse_json(path.read_bytes(), str(path))
+        except (FileNotFoundError, ContractError):
+            return None
+        return kept if kept.key == key else None
+
+    def put(self, kept: KeptReply) -> None:
+        """Keep a reply durably before anything is made of it."""
+        write_whole(self._path(kept.key), json_bytes(kept.document()))
+
+    def drop(self, key: str) -> None:
+        """Forget a reply."""
+        remove(self._path(key))
