@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from selfimprove.contracts.agent import RunReport
 from selfimprove.contracts.base import Record
 from selfimprove.store.state import ExecutorState, PlannerState, Round, State
 
@@ -46,3 +47,11 @@ def with_settings(state: State, **changes: Any) -> State:
     if state.settings is None:
         raise ValueError("the journal changes a run before beginning one")
     return changed(state, settings=changed(state.settings, **changes))
+
+
+def with_report(state: State) -> State:
+    """The state with run.json brought up to date."""
+    if state.facts is None:
+        return state
+    report = RunReport(run_id=state.facts.run_id, totals=state.totals, spans=state.spans)
+    return changed(state, report=report)

@@ -66,15 +66,27 @@ def array_bytes(rows: Sequence[bytes]) -> bytes:
 def spliced(before: bytes, rows: Sequence[bytes]) -> bytes | None:
     """`before` with `rows` added at its end, by bytes; None where `before` is no such array.
 
-    Rows that already stand at the end are not added twice, so that a step may run again.
+    Leading rows that already stand at the end are not added twice, so that a step may run again.
     """
-    if not rows:
-        return before
     if before in (b"", b"[]\n"):
         return array_bytes(rows)
     if not (before.startswith(_OPEN) and before.endswith(_CLOSE)):
         return None
-    tail = _SEPARATOR.join(rows) + _CLOSE
-    if before.endswith(_SEPARATOR + tail) or before == _OPEN + tail:
-        return before
-    return before[: -len(_CLOSE)] + _SEPARATOR + tail
+    body = before[: -len(_CLOSE)]
+    for there in range(len(rows), 0, -1):
+        tail = _SEPARATOR.join(rows[:there])
+        if body.endswith(_SEPARATOR + tail) or body == _OPEN + tail:
+            rows = rows[there:]
+            break
+    return body + b"".join(_SEPARATOR + row for row in rows) + _CLOSE
+
+
+def appended(before: bytes, rows: Sequence[bytes]) -> bytes:
+    """Lines with `rows` added at their end, leading ones that already stand there left out."""
+    body = before[: before.rfind(b"\n") + 1]
+    for there in range(len(rows), 0, -1):
+        tail = b"".join(row + b"\n" for row in rows[:there])
+        if body.endswith(b"\n" + tail) or body == tail:
+            rows = rows[there:]
+            break
+    return body + b"".join(row + b"\n" for row in rows)

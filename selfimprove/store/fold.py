@@ -43,7 +43,8 @@ def fold_one(state: State, envelope: Envelope) -> State:
         state = call_begun(state, envelope, payload)
     else:
         state = call_ended(state, envelope, payload)
-    if state.round and state.round.status == "in_progress":
+    tool = envelope.type in ("tool_call", "tool_result")
+    if not tool and state.round and state.round.status == "in_progress":
         state = with_round(state, updated_at=envelope.timestamp)
     return state
 

@@ -17,6 +17,7 @@ from selfimprove.store.changes import (
     round_of,
     with_executor,
     with_planner,
+    with_report,
     with_round,
     with_settings,
 )
@@ -56,7 +57,7 @@ def step_completed(state: State, envelope: Envelope, payload: Payload) -> State:
     done = {**round_of(state).step_done, step: envelope.timestamp}
     following = STEPS[min(STEPS.index(step) + 1, len(STEPS) - 1)]
     status = "completed" if step == "stop_check" else "in_progress"
-    return with_round(state, step=following, step_done=done, status=status)
+    return with_report(with_round(state, step=following, step_done=done, status=status))
 
 
 def planning_again(state: State, envelope: Envelope, payload: Payload) -> State:

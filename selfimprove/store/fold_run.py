@@ -8,7 +8,7 @@ from selfimprove.contracts.agent import AgentSettings
 from selfimprove.contracts.benchmark import Fingerprint
 from selfimprove.contracts.envelope import Envelope
 from selfimprove.contracts.tracking import Baseline
-from selfimprove.store.changes import changed, with_round, with_settings
+from selfimprove.store.changes import changed, with_report, with_round, with_settings
 from selfimprove.store.state import Facts, Incumbent, State
 
 
@@ -66,7 +66,7 @@ def stopped(state: State, _: Envelope, payload: dict[str, Any]) -> State:
     state = with_settings(state, status=payload["status"], reason=payload.get("reason", ""))
     if state.round and state.round.status == "in_progress":
         state = with_round(state, status="interrupted")
-    return state
+    return with_report(state)
 
 
 def unchanged(state: State, _: Envelope, __: dict[str, Any]) -> State:

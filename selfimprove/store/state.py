@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from selfimprove.contracts.agent import AgentSettings, RunStatus, RunTotals, Span
+from selfimprove.contracts.agent import AgentSettings, RunReport, RunStatus, RunTotals, Span
 from selfimprove.contracts.base import Direction, Record
 from selfimprove.contracts.benchmark import (
     BenchmarkResult,
@@ -214,6 +214,8 @@ class State(Record):
     ideas: list[IdeaFate] = Field(default_factory=list)
     totals: RunTotals = Field(default_factory=RunTotals)
     spans: list[Span] = Field(default_factory=list)
+    report: RunReport | None = None
+    """run.json, as of the last step that ended."""
     repeated_calls: int = 0
     """Paid calls whose reply was lost in a crash and that were made again."""
     open_deeds: dict[str, Deed] = Field(default_factory=dict)
