@@ -1,0 +1,123 @@
+"""From what a benchmark left behind to one score, strictly.
+
+`json`, `number`, `pass_fail` and `regex:...` are read here; a measuring tool's own report by its
+reader in `readers/`, from the file that `{result}` names or else from the output.
+"""
+
+from __future__ import annotations
+
+import re
+
+from selfimprove.bench import jsonscore, metric, readers
+from selfimprove.bench.jsonscore import Score
+from selfimprove.bench.strict import KeysChanged, ScoreError, looks_like_number, number, shown
+from selfimprove.contracts.settings import FORMATS
+from selfimprove.errors import ConfigError
+
+__all__ = [
+    "KeysChanged",
+    "Score",
+    "ScoreError",
+    "check_keys",
+    "exit_is_score",
+    "read_score",
+    "supported",
+]
+
+_REGEX = "regex:"
+
+
+def supported(fmt: str) -> None:
+    """Refuse, at configuration, a format that cannot be read; raises ConfigError."""
+    if fmt.startswith(_REGEX):
+        try:
+            groups = re.compile(fmt.removeprefix(_REGEX)).groups
+        except re.error as error:
+            raise ConfigError(
+                f"benchmark_format: {shown(fmt)} is not a regular expression: {error}",
+                "write it in Python's syntax, the number in its one group",
+            ) from None
+        if groups > 1:
+            raise ConfigError(
+                f"benchmark_format: {shown(fmt)} has {groups} groups",
+                "put the number in one group and write the others as (?:...)",
+            )
+    elif fmt not in FORMATS:
+        raise ConfigError(
+            f"benchmark_format: no format {shown(fmt)}",
+            f"known are {', '.join(FORMATS)} and regex:PATTERN",
+        )
+
+
+def exit_is_score(fmt: str) -> bool:
+    """Whether a non-zero exit is part of the answer and not a failure."""
+    return fmt in ("pass_fail", "junit")
+
+
+def read_score(
+    fmt: str, stdout: bytes, result: bytes | None, exit_code: int, primary: str
+) -> Score:
+    """The one score of a finished run; `result` is the file that `{result}` named, if it did."""
+    if fmt == "pass_fail":
+        return Score(1.0 if exit_code == 0 else 0.0, primary=primary)
+    if exit_code != 0 and not exit_is_score(fmt):
+        raise ScoreError(f"the benchmark exited with {exit_code}", "what it printed does not count")
+    if fmt == "json":
+        if result is not None:
+            return jsonscore.from_file(result, primary)
+        return jsonscore.from_stdout(stdout, primary)
+    answer = stdout if result is None else result
+    if fmt == "number":
+        return Score(_only_number(answer), primary=primary)
+    if fmt.startswith(_REGEX):
+        return Score(_only_match(fmt.removeprefix(_REGEX), answer), primary=primary)
+    return _from_tool(fmt, answer, exit_code, primary)
+
+
+def check_keys(score: Score, expected: frozenset[str] | None) -> None:
+    """Raise KeysChanged where an answer's keys are not the baseline's (None: nothing to hold)."""
+    if expected is None or score.keys == expected:
+        return
+    new, gone = sorted(score.keys - expected), sorted(expected - score.keys)
+    parts = [f"new: {', '.join(new[:5])}"] if new else []
+    parts += [f"gone: {', '.join(gone[:5])}"] if gone else []
+    raise KeysChanged("the result has other keys than the baseline's", "; ".join(parts))
+
+
+def _only_number(answer: bytes) -> float:
+    lines = [line.strip() for line in answer.decode("utf-8", "replace").split("\n")]
+    numbers = [line for line in lines if looks_like_number(line)]
+    if len(numbers) != 1:
+        raise ScoreError(
+            f"{len(numbers) or 'no'} lines of the output are numbers",
+            "exactly one line must hold a number and nothing else",
+        )
+    return number(numbers[0])
+
+
+def _only_match(pattern: str, answer: bytes) -> float:
+    text = answer.decode("utf-8", "replace")
+    matches = [match for match in re.finditer(pattern, text, re.MULTILINE) if match[0]]
+    if len(matches) != 1:
+        raise ScoreError(
+            f"regex:{shown(pattern)} matches {len(matches)} times", "it must match exactly once"
+        )
+    return number(matches[0][1 if matches[0].re.groups else 0] or "")
+
+
+def _from_tool(fmt: str, answer: bytes, exit_code: int, primary: str) -> Score:
+    if not answer.strip():
+        raise ScoreError(
+            f"no {fmt} report was written",
+            "let the command write it to {result}, or print it",
+        )
+    values = readers.read(fmt, answer)
+    if exit_code != 0 and not values.get("failures", 0.0) + values.get("errors", 0.0):
+        raise ScoreError(
+            f"the tests exited with {exit_code}", "the report names no failure: it is not whole"
+        )
+    default = readers.DEFAULT_PRIMARY.get(fmt, "")
+    named = primary if primary in values or metric.geomean_glob(primary) else default
+    value, name = metric.pick(values, named or primary)
+    subs = {key: other for key, other in values.items() if key != name}
+    return Score(value, subs, frozenset(values), name)
