@@ -90,4 +90,4 @@ class Goal(Record):
     ideas: list[str] = Field(default_factory=list)
     """`## Experiment Ideas`, a line each."""
     sha256: str = ""
-    """Of the file's bytes as read."""
+    """Of the checked copy, `config/goal.md`: the file's text with newlines normalised."""
