@@ -1,0 +1,93 @@
+"""Reading the documents of a root for reports; every one is checked against its contract."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, TypeVar
+
+from selfimprove.contracts.base import Record
+from selfimprove.contracts.benchmark import BenchmarkResult
+from selfimprove.contracts.history import HistoryRecord
+from selfimprove.contracts.merge import MergeReport
+from selfimprove.contracts.tracking import Baseline, RawDataRow, TrackedEvent
+from selfimprove.errors import ConfigError, ContractError
+from selfimprove.report.data import Extras, ScoreHistory, Subject, score_history
+from selfimprove.store import layout
+from selfimprove.store.layout import Layout
+from selfimprove.store.record import load_state
+from selfimprove.store.state import State
+
+WITH_INTERVALS = 60
+"""Rounds up to which candidates' intervals are drawn: results are large, whiskers small."""
+R = TypeVar("R", bound=Record)
+_NUMBER = re.compile(r"round_(\d+)")
+_REBUILD = "run `selfimprove validate --rebuild`"
+
+
+def read_document(root: Layout, path: str, record: type[R]) -> R | None:
+    """One document below the root, or None where it is not there; raises ContractError."""
+    file = root.root / path
+    return record.parse_json(file.read_bytes(), str(file)) if file.is_file() else None
+
+
+def read_rows(root: Layout, path: str, record: type[R]) -> list[R]:
+    """A document that is a list of rows; empty where it is not there."""
+    file = root.root / path
+    if not file.is_file():
+        return []
+    try:
+        rows: Any = json.loads(file.read_bytes())
+    except ValueError as error:
+        raise ContractError(f"{file}: not JSON: {error}", _REBUILD) from None
+    if not isinstance(rows, list):
+        raise ContractError(f"{file}: it should be a list of rows", _REBUILD)
+    return [record.parse(row, f"{file}: row {number}") for number, row in enumerate(rows, 1)]
+
+
+def _numbered(root: Layout, pattern: str, record: type[R]) -> list[R]:
+    def number(file: Path) -> int:
+        found = _NUMBER.search(file.relative_to(root.root).as_posix())
+        return int(found[1]) if found else 0
+
+    files = sorted(root.root.glob(pattern), key=lambda file: (number(file), file.name))
+    return [record.parse_json(file.read_bytes(), str(file)) for file in files]
+
+
+def read_reports(root: Layout) -> list[MergeReport]:
+    """Every merge report, in order of rounds."""
+    return _numbered(root, "state/merge_reports/round_*.json", MergeReport)
+
+
+def read_history(root: Layout) -> list[HistoryRecord]:
+    """Every history record, in order of rounds."""
+    return _numbered(root, "state/iteration_history/round_*.json", HistoryRecord)
+
+
+def read_results(root: Layout) -> list[BenchmarkResult]:
+    """Every benchmark result, in order of rounds."""
+    return _numbered(root, "state/results/round_*/executor_*.json", BenchmarkResult)
+
+
+def load_history(root: Layout, state: State | None = None) -> ScoreHistory:
+    """The scores of a run as its documents tell them; raises ConfigError before any set-up."""
+    state = state or load_state(root)
+    if state.facts is None:
+        raise ConfigError(f"{root.root}: no run has been set up here", "run `selfimprove run`")
+    facts = state.facts
+    subject = Subject(
+        metric=facts.metric,
+        direction=facts.direction,
+        target=facts.target_value,
+        title=facts.objective.strip().partition("\n")[0],
+    )
+    rows = read_rows(root, layout.RAW_DATA, RawDataRow)
+    results = read_results(root) if state.number <= WITH_INTERVALS else []
+    return score_history(
+        subject,
+        rows,
+        read_document(root, layout.BASELINE, Baseline),
+        read_reports(root),
+        Extras(tuple(results), tuple(read_rows(root, layout.EVENTS, TrackedEvent))),
+    )
