@@ -1,0 +1,1 @@
+"""Git: the target, the private clone, trees, what may be changed, and publishing."""

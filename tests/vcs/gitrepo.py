@@ -1,0 +1,27 @@
+"""Short ways to make and look at repositories with the user's own git."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+
+def sh(cwd: Path, *args: str, stdin: bytes | None = None) -> str:
+    """Run the user's own git."""
+    done = subprocess.run(["git", *args], cwd=cwd, input=stdin, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode("utf-8", "surrogateescape").strip()
+
+
+def write(root: Path, files: dict[str, str | bytes]) -> None:
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def commit(root: Path, files: dict[str, str | bytes], message: str = "change") -> str:
+    write(root, files)
+    sh(root, "add", "-A", "-f")
+    sh(root, "commit", "-q", "--allow-empty", "-m", message)
+    return sh(root, "rev-parse", "HEAD")
