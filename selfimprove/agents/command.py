@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from selfimprove.agents.base import AgentFailure, Workspace
@@ -11,13 +10,11 @@ from selfimprove.agents.schemas import check_output
 from selfimprove.contracts.agent import AgentReply, AgentRequest, Usage
 from selfimprove.contracts.settings import Settings
 from selfimprove.errors import ConfigError
-from selfimprove.process import base_env
 from selfimprove.room.room import Job
 
 if TYPE_CHECKING:
     from selfimprove.process import Outcome
 
-OURS = "SELFIMPROVE_"
 TRANSCRIPT_BYTES = 64 << 10
 OUTPUT_CAP = 2 * LIMIT + (1 << 10)
 """The tail that is kept holds a whole answer of the largest size."""
@@ -46,7 +43,7 @@ class CommandAgent:
                 tree=workspace.tree,
                 profile="agent",
                 timeout=workspace.timeout,
-                env=agent_env(request, base_env()),
+                env=about(request),
                 stdin=request.model_dump_json().encode(),
                 read_only_tree=not workspace.writable,
                 log=workspace.log,
@@ -66,14 +63,13 @@ class CommandAgent:
         )
 
 
-def agent_env(request: AgentRequest, caller: Mapping[str, str]) -> dict[str, str]:
-    """Give the caller's environment without our settings, with what the request is about."""
-    kept = {name: value for name, value in caller.items() if not name.startswith(OURS)}
-    return kept | {
-        f"{OURS}ROLE": request.role,
-        f"{OURS}ROUND": str(request.round),
-        f"{OURS}AGENT_ID": request.agent_id,
-        f"{OURS}SESSION_ID": request.session_id,
+def about(request: AgentRequest) -> dict[str, str]:
+    """Give the variables that say what a request is about; the room adds the caller's own."""
+    return {
+        "SELFIMPROVE_ROLE": request.role,
+        "SELFIMPROVE_ROUND": str(request.round),
+        "SELFIMPROVE_AGENT_ID": request.agent_id,
+        "SELFIMPROVE_SESSION_ID": request.session_id,
     }
 
 

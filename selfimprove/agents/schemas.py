@@ -6,6 +6,7 @@ reviews) may be left out or hold anything: they are overwritten before the check
 
 from __future__ import annotations
 
+import json
 from copy import deepcopy
 from functools import cache
 from typing import Any
@@ -49,7 +50,23 @@ def _schema(role: AgentRole) -> dict[str, Any]:
     for name in owned:
         schema["properties"][name] = {"description": "May be left out: the orchestrator sets it."}
     required = [name for name in schema.get("required", []) if name not in owned]
-    return {**schema, "required": required}
+    shown = {**schema, "required": required}
+    if "$defs" in schema:
+        shown["$defs"] = _used(schema["$defs"], schema["properties"])
+    return shown
+
+
+def _used(definitions: dict[str, Any], start: Any) -> dict[str, Any]:
+    """Leave out definitions that nothing refers to any more."""
+    used: dict[str, Any] = {}
+    waiting = [start]
+    while waiting:
+        text = json.dumps(waiting.pop())
+        for name in definitions:
+            if name not in used and f'"#/$defs/{name}"' in text:
+                used[name] = definitions[name]
+                waiting.append(definitions[name])
+    return used
 
 
 def output_schema(role: AgentRole) -> dict[str, Any]:
