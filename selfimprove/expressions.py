@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -46,6 +47,25 @@ def simple(text: str) -> tuple[str, str, float] | None:
     """`(name, comparison, number)` of an expression that is just that."""
     found = _SIMPLE.fullmatch(expression(text) or "")
     return (found[1], found[2], float(found[3])) if found else None
+
+
+def contradiction(constraints: Sequence[str]) -> tuple[str, str] | None:
+    """Two constraints on one name that no number satisfies."""
+    known = [(text, *parts) for text in constraints if (parts := simple(text))]
+    for number, (text, name, sign, bound) in enumerate(known):
+        for other_text, other_name, other_sign, other_bound in known[:number]:
+            if name == other_name and _apart((sign, bound), (other_sign, other_bound)):
+                return other_text, text
+    return None
+
+
+def _apart(one: tuple[str, float], two: tuple[str, float]) -> bool:
+    for (sign, low), (other, high) in ((one, two), (two, one)):
+        if sign in (">", ">=", "==") and other in ("<", "<=", "=="):
+            strict = sign == ">" or other == "<"
+            if low > high or (low == high and strict):
+                return True
+    return False
 
 
 def _tokens(text: str) -> list[_Token] | None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from selfimprove.contracts.goal import GuardCommand, Metric, SubScoreRule
-from selfimprove.expressions import expression, looks_like_expression, simple
+from selfimprove.expressions import contradiction, expression, looks_like_expression
 from selfimprove.goalfile.reader import Part, Value
 from selfimprove.goalfile.values import command, script
 from selfimprove.markdown import Piece, code_spans, plain
@@ -194,22 +194,3 @@ def _check(part: Part, guards: Guards, metric: Metric) -> None:
                     f"{constraint!r} keeps {metric.name} from its target {metric.target_value:g}",
                     "loosen the one or the other",
                 )
-
-
-def contradiction(constraints: list[str]) -> tuple[str, str] | None:
-    """Two constraints on one name that no number satisfies."""
-    known = [(text, *parts) for text in constraints if (parts := simple(text))]
-    for number, (text, name, sign, bound) in enumerate(known):
-        for other_text, other_name, other_sign, other_bound in known[:number]:
-            if name == other_name and _apart((sign, bound), (other_sign, other_bound)):
-                return other_text, text
-    return None
-
-
-def _apart(one: tuple[str, float], two: tuple[str, float]) -> bool:
-    for (sign, low), (other, high) in ((one, two), (two, one)):
-        if sign in (">", ">=", "==") and other in ("<", "<=", "=="):
-            strict = sign == ">" or other == "<"
-            if low > high or (low == high and strict):
-                return True
-    return False

@@ -1,0 +1,135 @@
+"""What no single setting can know: that two of them cannot both be meant; pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Protocol, get_args
+
+from selfimprove.contracts.agent import AgentRole
+from selfimprove.contracts.goal import Goal
+from selfimprove.contracts.settings import Settings
+from selfimprove.errors import ConfigError
+from selfimprove.expressions import contradiction, expression
+from selfimprove.words import in_words
+
+ROLES: tuple[str, ...] = get_args(AgentRole)
+
+
+class Origins(Protocol):
+    """Says where a setting was said."""
+
+    def where(self, key: str) -> str:
+        """The place, in words."""
+
+    def from_goal(self, key: str) -> bool:
+        """Whether goal.md said it."""
+
+
+def check(settings: Settings, goal: Goal, origins: Origins) -> Iterator[str]:
+    """Raise ConfigError for what cannot be meant; yield warnings for what may not be."""
+    _check_direction(settings, goal, origins)
+    _check_format(settings, origins)
+    _check_measures(settings, origins)
+    _check_agents(settings, origins)
+    _check_variables(settings, origins)
+    yield from _doubts(settings, goal, origins)
+
+
+def _check_direction(settings: Settings, goal: Goal, origins: Origins) -> None:
+    better = settings.benchmark_direction or goal.metric.direction
+    turned = better != goal.metric.direction
+    if turned and settings.target_value is not None and origins.from_goal("target_value"):
+        raise ConfigError(
+            f"{origins.where('benchmark_direction')}: benchmark_direction is {better}, but goal.md "
+            f"wants {in_words(goal.metric.direction)}, with the target {settings.target_value:g}",
+            "set target_value there too, or correct goal.md",
+        )
+    if settings.benchmark_format == "pass_fail" and better == "lower_is_better":
+        raise ConfigError(
+            f"{origins.where('benchmark_format')}: a pass_fail benchmark scores 1 for pass, but "
+            "lower is said to be better",
+            "set benchmark_direction to higher_is_better",
+        )
+    own = settings.sub_scores.get(settings.primary_metric)
+    if own and own.direction != better:
+        raise ConfigError(
+            f"{origins.where('sub_scores')}: {settings.primary_metric!r} is the metric itself, "
+            f"which wants {in_words(better)}",
+            "take it out of sub_scores",
+        )
+
+
+def _check_format(settings: Settings, origins: Origins) -> None:
+    kind, _, pattern = settings.benchmark_format.partition(":")
+    if kind == "regex":
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ConfigError(
+                f"{origins.where('benchmark_format')}: the pattern {pattern!r} does not compile",
+                f"mend it: {error}",
+            ) from None
+
+
+def _check_measures(settings: Settings, origins: Origins) -> None:
+    where = origins.where("constraints")
+    for text in settings.constraints:
+        if expression(text) is None:
+            raise ConfigError(
+                f"{where}: cannot read the constraint {text!r}", "write 'accuracy >= 0.98'"
+            )
+    if clash := contradiction(settings.constraints):
+        raise ConfigError(f"{where}: {clash[0]!r} and {clash[1]!r} cannot both hold", "drop one")
+    for name, count in Counter(guard.name for guard in settings.guards).items():
+        if count > 1:
+            raise ConfigError(
+                f"{origins.where('guards')}: {count} guards are named {name!r}", "rename one"
+            )
+
+
+def _check_agents(settings: Settings, origins: Origins) -> None:
+    for role, spec in settings.agents.items():
+        where = origins.where(f"agents.{role}")
+        if role not in ROLES:
+            near = get_close_matches(role, ROLES, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"roles are {', '.join(ROLES)}"
+            raise ConfigError(f"{where}: {role!r} is no role", hint)
+        if not spec or (isinstance(spec, list) and not all(spec)):
+            raise ConfigError(f"{where}: no agent is named for {role!r}", "write 'offline'")
+        if isinstance(spec, list) and role != "planner":
+            raise ConfigError(
+                f"{where}: {role!r} takes one agent, not a list", f"write {spec[0]!r}"
+            )
+
+
+def _check_variables(settings: Settings, origins: Origins) -> None:
+    names = {"env": settings.env, "seed_env": [settings.seed_env] if settings.seed_env else []}
+    for key, variables in names.items():
+        for name in variables:
+            if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+                raise ConfigError(
+                    f"{origins.where(key)}: {key}: {name!r} is no name of a variable",
+                    "write the name alone, without = and value",
+                )
+
+
+def _doubts(settings: Settings, goal: Goal, origins: Origins) -> Iterator[str]:
+    planners = settings.agents.get("planner", "")
+    if isinstance(planners, list) and len(planners) > settings.number_of_agents:
+        yield (
+            f"{len(planners)} planners are named, but number_of_agents is "
+            f"{settings.number_of_agents}: the last ones are not used"
+        )
+    if settings.primary_metric != goal.metric.name and origins.from_goal("target_value"):
+        yield (
+            f"primary_metric is {settings.primary_metric!r} ({origins.where('primary_metric')}), "
+            f"while goal.md's target {goal.metric.target_value} is for {goal.metric.name!r}"
+        )
+    if settings.auto_pr and not settings.auto_push:
+        yield "auto_pr has no effect without auto_push"
+    limits = settings.round_timeout, settings.benchmark_timeout
+    if limits[0] and limits[1] and limits[0] < limits[1]:
+        yield "round_timeout is shorter than benchmark_timeout: a round may end first"
