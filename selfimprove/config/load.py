@@ -64,7 +64,9 @@ def load_config(
         sources.update(dict.fromkeys(said, source))
     origins = _Origins(sources, from_variables, settings_file)
     for source in (Source.ENVIRONMENT, Source.FLAG):
-        _refuse_unknown(layers[source], origins)
+        for key in unknown(layers[source]):
+            place = origins.place(source, key)
+            raise ConfigError(f"{place}: {key!r} is not a setting", _hint(key))
     settings = _settings(data, origins)
     warnings = [*from_variables.warnings, *check(settings, goal, origins)]
     complete = {key: _source(key, sources) for key in leaves(settings.document())}
@@ -126,7 +128,13 @@ class _Origins(Origins):
         self._sources, self._variables, self._file = sources, variables.variables, file
 
     def where(self, key: str) -> str:
-        match _source(key, self._sources):
+        return self.place(self.source(key), key)
+
+    def source(self, key: str) -> Source:
+        return _source(key, self._sources)
+
+    def place(self, source: Source, key: str) -> str:
+        match source:
             case Source.FLAG:
                 return f"flag for {key}"
             case Source.ENVIRONMENT:
@@ -139,7 +147,7 @@ class _Origins(Origins):
                 return "default"
 
     def from_goal(self, key: str) -> bool:
-        return _source(key, self._sources) is Source.GOAL
+        return self.source(key) is Source.GOAL
 
     def _variable(self, key: str) -> str:
         while key and key not in self._variables:
@@ -163,11 +171,6 @@ def _hint(key: str) -> str:
     return f"did you mean {near!r}?" if near else "remove it; `selfimprove config` lists them all"
 
 
-def _refuse_unknown(layer: Mapping[str, Any], origins: _Origins) -> None:
-    for key in unknown(layer):
-        raise ConfigError(f"{origins.where(key)}: {key!r} is not a setting", _hint(key))
-
-
 def _settings(data: Mapping[str, Any], origins: _Origins) -> Settings:
     try:
         return Settings.model_validate(data)
@@ -175,9 +178,7 @@ def _settings(data: Mapping[str, Any], origins: _Origins) -> Settings:
         first = error.errors(include_url=False)[0]
         parts = [str(part) for part in first["loc"]]
         keys = [".".join(parts[:end]) for end in range(len(parts), 0, -1)]
-        key = next(
-            (key for key in keys if _source(key, origins._sources) is not Source.DEFAULT), ""
-        )
+        key = next((key for key in keys if origins.source(key) is not Source.DEFAULT), "")
         shown = repr(first["input"])
         what = first["msg"].removeprefix("Value error, ")
         raise ConfigError(
