@@ -15,7 +15,7 @@ AGENTS = {
     "command": "selfimprove.agents.command:CommandAgent",
     "scripted": "selfimprove.agents.scripted:load_scripted",
 }
-"""Scheme -> `module:class or function`, imported when asked for: what an agent needs is optional."""
+"""Scheme -> `module:class or function`, imported when asked for: what one needs is optional."""
 
 USAGE = {
     "offline": "offline",
