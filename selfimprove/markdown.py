@@ -16,6 +16,7 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)?(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _EMPHASIS = re.compile(r"^(\*\*\*|\*\*|__|\*|_)(?=\S)(.+?)(?<=\S)\1(?=\s|:|$)")
 _CHECKBOX = re.compile(r"^\[[ xX]\]\s+")
+_CODE_KEY = re.compile(r"`([^`]+)`\s*:(?:\s+|$)(.*)", re.DOTALL)
 _KEY = re.compile(r"([^:`\"'=|]{1,60}?)\s*:(?:\s+|$)(.*)", re.DOTALL)
 
 
@@ -43,8 +44,8 @@ class Piece:
         marked = _EMPHASIS.match(self.text)
         if marked and (marked[2].endswith(":") or self.text[marked.end() :].startswith(":")):
             return marked[2].rstrip(": "), self.text[marked.end() :].lstrip(": \t")
-        plain = _KEY.fullmatch(self.text)
-        return (plain[1].strip(), plain[2].strip()) if plain else ("", self.text)
+        found = _CODE_KEY.fullmatch(self.text) or _KEY.fullmatch(self.text)
+        return (found[1].strip(), found[2].strip()) if found else ("", self.text)
 
 
 @dataclass
@@ -171,8 +172,3 @@ def plain(source: str) -> str:
 def code_spans(source: str) -> list[str]:
     """The contents of `code spans`, in order."""
     return [span[2].strip() for span in _CODE_SPAN.finditer(source)]
-
-
-def outside_code(source: str) -> str:
-    """The line with its code spans cut out."""
-    return _CODE_SPAN.sub(" ", source).strip()

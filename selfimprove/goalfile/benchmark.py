@@ -32,7 +32,7 @@ def read_benchmark(part: Part) -> BenchmarkSpec:
     fields = part.fields(KEYS)
     run = part.one(fields, "Command") or _bare_command(part, fields)
     return BenchmarkSpec(
-        command=_command(run),
+        command=_command(part, run),
         format=_format(part, part.one(fields, "Format")),
         timeout_s=_timeout(part, part.one(fields, "Timeout")),
         sealed=paths(part, fields.all("Sealed")),
@@ -91,10 +91,10 @@ def _bare_command(part: Part, fields: Fields) -> Value | None:
     return bare[0] if bare else None
 
 
-def _command(value: Value | None) -> str:
+def _command(part: Part, value: Value | None) -> str:
     if value is None:
         return ""
-    words = command(value)
+    words = command(part, value)
     return "" if words.lower() in NOTHING else words
 
 

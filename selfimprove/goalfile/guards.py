@@ -58,10 +58,11 @@ def _line(part: Part, piece: Piece, guards: Guards) -> None:
             return  # prose around the list
         raise _unclear(part, piece)
     label, rest = piece.split_key()
-    if not (rest and _NAME.fullmatch(plain(label))):
+    is_command = piece.text.startswith("`") and not code_spans(rest)  # `pytest`: all green
+    if is_command or not (rest and _NAME.fullmatch(plain(label))):
         label, rest = "", piece.text
     words, timeout = _timeout(part, rest, piece.line)
-    run = command(part.checked(Value(words, piece.line)))
+    run = command(part, part.checked(Value(words, piece.line)))
     if not code_spans(words) and _is_prose(run):
         raise _unclear(part, piece)
     _add(part, guards, Value(run, piece.line), plain(label), timeout)
@@ -90,7 +91,7 @@ def _row(part: Part, piece: Piece, guards: Guards) -> None:
     _add(
         part,
         guards,
-        Value(command(Value(run, piece.line)), piece.line),
+        Value(command(part, Value(run, piece.line)), piece.line),
         plain(cells.get("name", "")),
         timeout,
     )

@@ -216,7 +216,7 @@ class _Sorter:
 
     def _is_label(self, piece: Piece, label: str) -> bool:
         """A line that says `Word: value` and is not prose with a colon in it."""
-        if not _LABEL.fullmatch(plain(label)) or "/" in label:
+        if not _LABEL.fullmatch(plain(label)) or "/" in label or piece.text.startswith("`"):
             return False
         return piece.bold_key or piece.kind == "item" or nearest(label, self.known) is not None
 

@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 
 from selfimprove.goalfile.reader import Part, Value
-from selfimprove.markdown import code_spans, outside_code
+from selfimprove.markdown import code_spans
 from selfimprove.words import NOTHING
 
 EVERYTHING = "**"
 _WHOLE = frozenset({".", "./", "/", "*", "**", "**/*", "everything", "all", "all files"})
 _WHOLE |= {"the whole repository", "whole repository", "the repository", "any file"}
 _COMMENT = re.compile(r"\s+(?:[–—]|--?)\s+.*$|\s+\([^()]*\)\s*$|(?<=[\w/*]):\s+.*$")
+_LEAD = re.compile(r"(?:.*\s[–—-]|.*:)?\s*")
+_REMARK = re.compile(r"\s*(?:[(–—:.,;-].*)?")
 _PROMPT = re.compile(r"^\$ ", re.MULTILINE)
 
 
@@ -26,15 +28,21 @@ def paths(part: Part, values: Iterable[Value]) -> list[str]:
     return list(found)
 
 
-def command(value: Value) -> str:
-    """The command of a value: in backquotes, in a fence, or bare."""
+def command(part: Part, value: Value) -> str:
+    """The command of a value: in backquotes (a remark may stand beside it), fenced, or bare."""
     if value.kind == "code":
         return script(value.text)
     spans = code_spans(value.text)
-    rest = outside_code(value.text)
-    if spans and (not rest or (value.text.startswith("`") and re.match(r"[(–—-]", rest))):
-        return spans[0]
-    return _PROMPT.sub("", value.text.strip())
+    if not spans:
+        return _PROMPT.sub("", value.text.strip())
+    before, after = value.text.partition("`")[0], value.text.rpartition("`")[2]
+    if len(spans) == 1 and _LEAD.fullmatch(before) and _REMARK.fullmatch(after):
+        return _PROMPT.sub("", spans[0])
+    raise part.error(
+        value.line,
+        f"cannot tell which part of {value.text!r} is the command",
+        "put the whole command in one pair of backquotes, or in a fenced block",
+    )
 
 
 def script(code: str) -> str:

@@ -228,6 +228,13 @@ def test_tables() -> None:
         ),
         ("accuracy >= 0.98", "accuracy >= 98%", 30, "'accuracy >= 0.98'"),
         ("accuracy >= 0.98", "All tests pass", 30, "in backquotes"),
+        ("accuracy >= 0.98", "X=`date` make", 30, "one pair of backquotes"),
+        (
+            "accuracy >= 0.98",
+            "`ruff check .`\n- ruff check: `b`\n- ruff check: `c`",
+            32,
+            "name each",
+        ),
         ("accuracy >= 0.98", "p95_ms > 200", 30, "keeps p95_ms from its target"),
         ("accuracy >= 0.98", "x > 2\n- x < 1", 31, "cannot both hold"),
         ("tolerance 5%", "tolerance much", 31, "tolerance 5%"),
@@ -303,6 +310,25 @@ def test_the_template_asks_to_be_filled_in_and_then_parses() -> None:
     assert (goal.benchmark.command, goal.guards, goal.phases, goal.ideas) == ("make b", [], [], [])
     assert goal.metric.target_value is None
     assert goal.scope.out_of_scope == []
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "command"),
+    [
+        ("- `pytest -q`: all green", "pytest_-q", "pytest -q"),
+        ("- unit tests - `pytest -q` (fast)", "pytest_-q", "pytest -q"),
+        ("- pytest -q", "pytest_-q", "pytest -q"),
+        ("`pytest -q`", "pytest_-q", "pytest -q"),
+        ("- **Unit tests:** pytest -q", "Unit tests", "pytest -q"),
+        ("- `a b`: `c d`", "a b", "c d"),
+        ("- Rscript test.R", "Rscript_test.R", "Rscript test.R"),
+        ("- ``echo `date` ``", "echo_date", "echo `date`"),
+        ("- long:\n  ```\n  a \\\n    b\n  ```", "long", "a \\\n  b"),
+    ],
+)
+def test_guard_commands(line: str, name: str, command: str) -> None:
+    goal = parse_goal(GOAL.replace("- unit tests: `python -m pytest -q` (timeout 5m)", line))
+    assert (goal.guards[0].name, goal.guards[0].command) == (name, command)
 
 
 def test_find_goal_prefers_the_lower_case_name(tmp_path: Path) -> None:
