@@ -22,6 +22,8 @@ SYSTEM = tuple(
 )
 """Shown read-only where they exist; everything else at the top is hidden."""
 
+_SYSTEM_STARTS = tuple(f"{path}/" for path in SYSTEM)
+
 PACKAGED = tuple(Path(name) for name in ("/usr/bin", "/usr/sbin", "/bin", "/sbin"))
 """Filled by the distribution, with the interpreters they name: first lines are not read."""
 
@@ -96,7 +98,7 @@ class Closure:
         """Follow every entry of a folder on PATH."""
         try:
             with os.scandir(folder) as entries:
-                found = [Path(e.path) for e in entries if read_first_lines or e.is_symlink()]
+                found = [Path(e.path) for e in entries if read_first_lines or _leads_out(e)]
         except OSError:
             return
         for entry in found:
@@ -114,9 +116,15 @@ class Closure:
             target = _link_target(current)
             if target is not None:
                 waiting += [target, current.resolve()]
-            elif read_first_line and (interpreter := _interpreter(current)) is not None:
+            elif read_first_line and (interpreter := first_line_of(current)) is not None:
                 waiting.append(interpreter)
             waiting.extend(_environment_of(current))
+
+    def add_interpreter(self, path: Path) -> None:
+        """Follow what one file's first line names, but not the file's own folder."""
+        interpreter = first_line_of(path.resolve())
+        if interpreter is not None:
+            self.add_file(interpreter)
 
     def show(self, path: Path) -> None:
         """Show one path, unless it is the system's or must stay hidden."""
@@ -145,6 +153,11 @@ def prefix_of(tool: Path, too_wide: Callable[[Path], bool]) -> Path:
     return tool if too_wide(folder) else folder
 
 
+def _leads_out(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of a packaged folder is a link out of the system."""
+    return entry.is_symlink() and not os.path.realpath(entry.path).startswith(_SYSTEM_STARTS)
+
+
 def _link_target(path: Path) -> Path | None:
     try:
         text = path.readlink()
@@ -153,7 +166,8 @@ def _link_target(path: Path) -> Path | None:
     return Path(os.path.normpath(path.parent / text))
 
 
-def _interpreter(path: Path) -> Path | None:
+def first_line_of(path: Path) -> Path | None:
+    """The interpreter that a script's first line names; not `env`, which looks on PATH."""
     try:
         with path.open("rb") as file:
             first = file.readline(512)

@@ -1,0 +1,72 @@
+"""What a command agent sees besides the system: the program it names, and `agent_paths`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from selfimprove.contracts.settings import AgentPaths
+from selfimprove.errors import ConfigError
+from selfimprove.room.isolation import Mount
+from selfimprove.room.visible import Closure, is_below, outermost, secrets_below
+
+
+def named_paths(paths: list[str], home: Path, top: Path) -> tuple[Path, ...]:
+    """Paths as people write them: absolute, below `~`, or relative to the target."""
+    return tuple(
+        home / path[2:] if path.startswith("~/") else home if path == "~" else top / path
+        for path in paths
+    )
+
+
+def check_agent_paths(paths: AgentPaths, home: Path, top: Path) -> None:
+    """Refuse to let agents write where only the user may."""
+    for path in named_paths(paths.write, home, top):
+        if is_below(path, [top]) or is_below(top, [path]):
+            raise ConfigError(
+                f"agent_paths.write: {path} would let agents write the target's own checkout",
+                "name a folder outside the repository",
+            )
+
+
+def program_paths(command: str | tuple[str, ...], home: Path, top: Path) -> Iterator[Path]:
+    """Files and folders among a command's words, wherever they lie."""
+    try:
+        words = shlex.split(command) if isinstance(command, str) else list(command)
+    except ValueError:
+        words = []  # the shell will say what is wrong with it
+    for word in words:
+        place = word.replace("${HOME}", str(home)).replace("$HOME", str(home))
+        place = str(home) + place[1:] if place.startswith("~/") else place
+        if "/" not in place and not (top / place).is_file():
+            continue
+        path = top / place
+        if path.exists() and path not in (home, *home.parents, top, *top.parents):
+            yield path
+
+
+def agent_mounts(
+    command: str | tuple[str, ...], paths: AgentPaths, home: Path, hidden: tuple[Path, ...]
+) -> list[Mount]:
+    """Mounts of one agent, over those every job has; `hidden` begins with the target's top."""
+    top = hidden[0]
+    closure = Closure(home, hidden)
+    program = [path for path in program_paths(command, home, top) if not is_below(path, hidden)]
+    for path in program:
+        if path.is_file():
+            closure.add_interpreter(path)
+    read = [path for path in named_paths(paths.read, home, top) if path.exists()]
+    write = [path for path in named_paths(paths.write, home, top) if path.exists()]
+    shown = outermost([*closure.shown, *program, *read, *write])
+    masks = secrets_below(shown, home, (*program, *read, *write))
+    return [
+        *(Mount(path, "read", path) for path in (*closure.shown, *program, *read)),
+        *(Mount(path, "write", path) for path in write),
+        *(mask(path) for path in masks),
+    ]
+
+
+def mask(path: Path) -> Mount:
+    """Nothing, where a secret is."""
+    return Mount(path, "empty" if path.is_dir() else "blank_file")

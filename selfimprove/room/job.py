@@ -1,0 +1,70 @@
+"""What the room is told: its fixed setting, and one job at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from selfimprove.contracts.settings import AgentPaths, Provide, SandboxSettings
+from selfimprove.room.environ import Profile
+
+
+@dataclass(frozen=True)
+class Layered:
+    """A tree made of read-only layers, lowest first, with one on top that takes the writes."""
+
+    stack: tuple[Path, ...]
+    upper: Path
+    work: Path
+    """An empty folder beside `upper`, for the overlay's own use."""
+
+
+@dataclass(frozen=True)
+class RoomSpec:
+    """What stays the same for every job of a run."""
+
+    target_top: Path
+    """Where every tree stands inside: the target's own absolute path."""
+    prefix: str
+    """`sub/folder/` where the target is a folder of its repository, else empty."""
+    cache: Path
+    """A private folder of this run."""
+    provide: tuple[Provide, ...] = ()
+    env_names: tuple[str, ...] = ()
+    sandbox: SandboxSettings = field(default_factory=SandboxSettings)
+    agent_paths: AgentPaths = field(default_factory=AgentPaths)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One command in one tree."""
+
+    command: str | tuple[str, ...]
+    """A string is run by `/bin/sh -c`; `{result}` in it becomes the result file's inner path."""
+    tree: Path | Layered
+    profile: Profile
+    timeout: float | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    stdin: bytes = b""
+    read_only_tree: bool = False
+    log: Path | None = None
+    output_cap: int = 1 << 20
+    result_file: Path | None = None
+    """Where what the command wrote to `{result}` is put, on the host; absent if it wrote none."""
+
+
+@dataclass(frozen=True)
+class ToolCheck:
+    """Whether a command's program is the same inside the room as outside."""
+
+    name: str
+    outside: str
+    inside: str
+    message: str = ""
+    """Empty where all is well; else what differs and the line to add."""
+
+    @property
+    def ok(self) -> bool:
+        """Nothing differs."""
+        return not self.message
