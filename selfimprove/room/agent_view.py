@@ -11,6 +11,9 @@ from selfimprove.errors import ConfigError
 from selfimprove.room.isolation import Mount
 from selfimprove.room.visible import Closure, is_below, outermost, secrets_below
 
+KERNEL = (Path("/dev"), Path("/proc"), Path("/sys"))
+"""Not files a program could be made of; the room has its own."""
+
 
 def named_paths(paths: list[str], home: Path, top: Path) -> tuple[Path, ...]:
     """Paths as people write them: absolute, below `~`, or relative to the target."""
@@ -42,7 +45,9 @@ def program_paths(command: str | tuple[str, ...], home: Path, top: Path) -> Iter
         if "/" not in place and not (top / place).is_file():
             continue
         path = top / place
-        if path.exists() and path not in (home, *home.parents, top, *top.parents):
+        if is_below(path, KERNEL) or not (path.is_file() or path.is_dir()):
+            continue  # mounted, /dev/null would be a device no longer
+        if path not in (home, *home.parents, top, *top.parents):
             yield path
 
 
