@@ -65,14 +65,13 @@ def render(question: Question) -> str:
     if missing:
         raise KeyError(f"the context of {question.agent_id} lacks {', '.join(missing)}")
     shown = dict.fromkeys((*READS, *FACTS)) | dict(question.context)
-    template = _environment().get_template(f"{question.role}.md.j2")
-    text = template.render(
-        **shown,
-        instructions=load_skill(question.role).instructions,
-        round=question.round,
-        agent_id=question.agent_id,
-        output_schema=output_schema(question.role),
-    )
+    shown |= {
+        "instructions": load_skill(question.role).instructions,
+        "round": question.round,
+        "agent_id": question.agent_id,
+        "output_schema": output_schema(question.role),
+    }
+    text = _environment().get_template(f"{question.role}.md.j2").render(shown)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 

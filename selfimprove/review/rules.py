@@ -20,6 +20,8 @@ from selfimprove.review.measurement import changes_measurement
 Rule = Callable[[Plan, ReviewContext], RuleVerdict]
 
 MAX_CHANGE = 20_000
+MAX_PLAN = 512 << 10
+"""Characters of a whole plan as JSON."""
 MAX_FILES, MAX_STEPS = 100, 200
 MAX_PATH = 1000
 _DOCUMENTATION = (".md", ".rst", ".txt", ".adoc", ".tex", ".html", ".ipynb")
@@ -132,6 +134,8 @@ def _too_long(plan: Plan) -> str:
         return f"the plan has {len(plan.target_files)} target files, {MAX_FILES} are allowed"
     if len(plan.steps) > MAX_STEPS:
         return f"the plan has {len(plan.steps)} steps, {MAX_STEPS} are allowed"
+    if (size := len(plan.model_dump_json())) > MAX_PLAN:
+        return f"the plan has {size} characters, {MAX_PLAN} are allowed"
     return ""
 
 

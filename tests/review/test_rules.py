@@ -48,6 +48,8 @@ def test_an_honest_plan_passes_every_rule() -> None:
         ({"target": "src"}, "out_of_scope"),
         ({"target_files": ["src/b.py"]}, "step_outside_targets"),
         ({"steps": [{"step": 1, "file": "src/a.py", "change": "x" * 30_000}]}, "too_long"),
+        ({"rollback_plan": "x" * 1_000_000}, "too_long"),
+        ({"target_files": ["src/a.py", *(f"src/{k}.py" for k in range(200))]}, "too_long"),
     ],
 )
 def test_what_is_refused(fields: dict[str, Any], code: str) -> None:
