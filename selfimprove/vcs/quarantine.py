@@ -85,7 +85,7 @@ class Quarantine:
         tree = self.tree_oid(commit)
         found = self._entries.get(tree)
         if found is None:
-            found = _parse(self.git.run("ls-tree", "-r", "-z", "--full-tree", tree))
+            found = parse_tree(self.git.run("ls-tree", "-r", "-z", "--full-tree", tree))
             while len(self._entries) >= _CACHED_TREES:
                 self._entries.pop(next(iter(self._entries)), None)
             self._entries[tree] = found
@@ -236,7 +236,8 @@ def _remove_unfinished(path: Path) -> None:
     shutil.rmtree(path)
 
 
-def _parse(listing: bytes) -> Seen:
+def parse_tree(listing: bytes) -> Seen:
+    """Read the output of ls-tree -r -z."""
     found: Seen = {}
     for row in listing.split(b"\0"):
         if row:

@@ -1,0 +1,269 @@
+"""Finds what an agent changed in its tree, and makes a git tree of it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from selfimprove.vcs.changes import Change, Collected, Odd
+from selfimprove.vcs.fill import lfs_paths
+from selfimprove.vcs.git import failed
+from selfimprove.vcs.index import hash_files, tree_with
+from selfimprove.vcs.names import is_dot_git
+from selfimprove.vcs.patterns import ancestors
+from selfimprove.vcs.quarantine import Quarantine, Seen
+
+MAX_FILE = 256 << 20
+"""Larger files are not stored; nothing that improves source code needs one."""
+
+# File times lag up to 10 ms behind the clock.
+_TICK_NS = 20_000_000
+
+_CACHES = frozenset(
+    (
+        *("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox"),
+        *(".nox", ".ipynb_checkpoints", ".cache", ".DS_Store", "Thumbs.db"),
+    )
+)
+_CACHE_ENDINGS = (".pyc", ".pyo", ".swp", "~")
+
+
+class Stat(NamedTuple):
+    """What tells whether a file was written; ctime cannot be set back."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    ino: int
+    mode: int
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A tree as it was handed to an agent."""
+
+    files: dict[str, Stat]
+
+
+def snapshot(tree: Path) -> Snapshot:
+    """Note every file of a fresh tree, before the agent starts."""
+    files, _ = _walk(tree)
+    newest = max((seen.ctime_ns for seen in files.values()), default=0)
+    # A write within the same tick of the file system's clock would leave the same times.
+    if newest > time.time_ns() - _TICK_NS:
+        time.sleep(_TICK_NS / 1e9)
+    return Snapshot(files)
+
+
+def collect(q: Quarantine, parent: str, tree: Path, before: Snapshot) -> Collected:
+    """The edits in `tree` since `before`, as a tree of their own on top of `parent`.
+
+    Paths that the tree never held (hidden ones) stay as they are in the parent.
+    """
+    base = q.entries(parent)
+    now, odd = _walk(tree)
+    touched = [path for path, seen in now.items() if before.files.get(path) != seen]
+    gone = [path for path in before.files if path not in now]
+    touched, gone, inside = _outside_submodules(base, touched, gone, before)
+    odd += inside
+    new = [path for path in touched if path not in base and path not in before.files]
+    ignored = _ignored(q, parent, new)
+    left_out = set(ignored)
+    wanted = [path for path in touched if path not in left_out]
+    stored, unread = _store(q, tree, wanted, now)
+    changes = [*_deleted(base, gone), *_differing(base, before, stored)]
+    changes.sort(key=lambda change: change.path)
+    made = tree_with(
+        q,
+        parent,
+        [change.path for change in changes if change.kind == "deleted" and change.path in base],
+        {change.path: (change.mode, change.oid) for change in changes if change.oid},
+    )
+    odd += unread
+    for path in lfs_paths(q, parent, [change.path for change in changes if change.oid]):
+        odd.append(Odd(path, f"{path!r} is kept by Git LFS, which candidates cannot change"))
+    return Collected(made, tuple(changes), tuple(sorted(ignored)), tuple(sorted(odd, key=_where)))
+
+
+def _where(it: Odd) -> str:
+    return it.path
+
+
+# --- looking ---
+
+
+def _walk(tree: Path) -> tuple[dict[str, Stat], list[Odd]]:
+    """Every regular file and symlink below a tree but its top `.git`; follows no link."""
+    files: dict[str, Stat] = {}
+    odd: list[Odd] = []
+    folders = [""]
+    while folders:
+        prefix = folders.pop()
+        for entry in _listed(tree / prefix, prefix, odd):
+            path = prefix + entry.name
+            if is_dot_git(entry.name):
+                if path != ".git":
+                    odd.append(Odd(path, f"{path!r}: a repository inside the tree"))
+            elif entry.is_dir(follow_symlinks=False):
+                folders.append(path + "/")
+            elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
+                seen = entry.stat(follow_symlinks=False)
+                files[path] = Stat(
+                    seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino, seen.st_mode
+                )
+            else:
+                odd.append(Odd(path, f"{path!r}: neither a file, a folder nor a symlink"))
+    return files, odd
+
+
+def _listed(folder: Path, prefix: str, odd: list[Odd]) -> list[os.DirEntry[str]]:
+    for attempt in range(2):
+        try:
+            with os.scandir(folder) as found:
+                return list(found)
+        except PermissionError:
+            # The tree is ours and is thrown away: an agent's chmod hides nothing.
+            if attempt == 0:
+                _allow(folder, 0o700)
+        except OSError as error:
+            odd.append(Odd(prefix, f"{prefix!r} cannot be listed: {error.strerror}"))
+            return []
+    odd.append(Odd(prefix, f"{prefix!r} cannot be listed: permission denied"))
+    return []
+
+
+def _allow(path: Path, bits: int) -> None:
+    try:
+        path.chmod(path.lstat().st_mode | bits)
+    except OSError:
+        return
+
+
+# --- leaving out ---
+
+
+def _outside_submodules(
+    base: Seen, touched: list[str], gone: list[str], before: Snapshot
+) -> tuple[list[str], list[str], list[Odd]]:
+    links = {path for path, entry in base.items() if entry.kind == "commit"}
+    if not links:
+        return touched, gone, []
+
+    def inside(path: str) -> bool:
+        return any(folder in links for folder in (path, *ancestors(path)))
+
+    odd = [
+        Odd(path, f"{path!r}: a change inside a submodule")
+        for path in (*touched, *gone)
+        if inside(path) and (path in before.files or not _is_cache(path))
+    ]
+    return (
+        [path for path in touched if not inside(path)],
+        [path for path in gone if not inside(path)],
+        odd,
+    )
+
+
+def _is_cache(path: str) -> bool:
+    return path.endswith(_CACHE_ENDINGS) or not _CACHES.isdisjoint(path.split("/"))
+
+
+def _ignored(q: Quarantine, parent: str, new: list[str]) -> list[str]:
+    """New files that are caches, or that the parent's own .gitignore files name."""
+    caches = [path for path in new if _is_cache(path)]
+    asked = [path for path in new if not _is_cache(path)]
+    rules = {
+        path: entry.oid
+        for path, entry in q.entries(parent).items()
+        if path.rsplit("/", 1)[-1] == ".gitignore" and entry.mode.startswith("100")
+    }
+    if not asked or not rules:
+        return caches
+    contents = q.blobs(list(rules.values()))
+    with q.scratch() as folder:
+        # git reads ignore rules from a working tree: it gets one that holds nothing else.
+        for path, oid in rules.items():
+            place = Path(folder, path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(contents[oid])
+        answer = q.git.attempt(
+            *("-c", "core.bare=false", f"--work-tree={folder}"),
+            *("check-ignore", "--no-index", "-z", "--stdin"),
+            # "./": a name that starts with a colon would be pathspec magic.
+            stdin=b"".join(b"./" + os.fsencode(path) + b"\0" for path in asked),
+            env={"GIT_LITERAL_PATHSPECS": "0"},
+        )
+    if answer.code not in (0, 1):
+        raise failed(("check-ignore",), q.path, answer)
+    return caches + [os.fsdecode(path[2:]) for path in answer.stdout.split(b"\0") if path]
+
+
+# --- storing ---
+
+
+class _Stored(NamedTuple):
+    path: str
+    mode: str
+    oid: str
+    link: str
+
+
+def _store(
+    q: Quarantine, tree: Path, paths: list[str], now: dict[str, Stat]
+) -> tuple[list[_Stored], list[Odd]]:
+    """Put files into the quarantine through copies: names and links of the tree reach no git."""
+    kept: list[tuple[str, str, str, Path]] = []
+    odd: list[Odd] = []
+    with q.scratch() as folder:
+        for number, path in enumerate(paths):
+            copy = Path(folder, str(number))
+            try:
+                mode, link = _copy(tree / path, copy, now[path])
+                kept.append((path, mode, link, copy))
+            except OSError as error:
+                odd.append(Odd(path, f"{path!r} cannot be stored: {error.strerror}"))
+        oids = hash_files(q, (copy for *_, copy in kept))
+    rows = zip(kept, oids, strict=True)
+    return [_Stored(path, mode, oid, link) for (path, mode, link, _), oid in rows], odd
+
+
+def _copy(source: Path, copy: Path, seen: Stat) -> tuple[str, str]:
+    if stat.S_ISLNK(seen.mode):
+        link = os.readlink(source)  # noqa: PTH115  (a Path would tidy the text up)
+        copy.write_bytes(os.fsencode(link))
+        return "120000", link
+    if seen.size > MAX_FILE:
+        raise OSError(0, f"larger than {MAX_FILE >> 20} MiB")
+    if not seen.mode & 0o400:
+        _allow(source, 0o400)
+    # Never through a symlink, and never waiting for a pipe's other end.
+    descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as read, copy.open("wb") as write:
+        left = MAX_FILE
+        while left > 0 and (piece := read.read(min(left, 1 << 20))):
+            write.write(piece)
+            left -= len(piece)
+    return ("100755" if seen.mode & 0o100 else "100644"), ""
+
+
+def _differing(base: Seen, before: Snapshot, stored: Iterable[_Stored]) -> Iterator[Change]:
+    for path, mode, oid, link in stored:
+        old = base.get(path)
+        if old is None:
+            # Laid over the parent and not part of it (an uncommitted benchmark): edited, not new.
+            known = path in before.files
+            yield Change(path, "modified" if known else "added", mode, "", oid, link)
+        elif (old.mode, old.oid) != (mode, oid):
+            yield Change(path, "modified", mode, old.mode, oid, link)
+
+
+def _deleted(base: Seen, gone: Iterable[str]) -> Iterator[Change]:
+    for path in gone:
+        old = base.get(path)
+        if old is not None or not _is_cache(path):
+            yield Change(path, "deleted", "", old.mode if old else "", "")
