@@ -8,6 +8,10 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
+from selfimprove.errors import ToolError
+from selfimprove.process import Child, run_child
+from selfimprove.proctree import LINUX
+
 RESULT_CAP = 8 << 20
 
 
@@ -84,3 +88,36 @@ def keep_result(written: Path, wanted: Path) -> None:
     with os.fdopen(descriptor, "rb") as file:
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
             wanted.write_bytes(file.read(RESULT_CAP))
+
+
+def copy_tree(source: Path, dest: Path) -> None:
+    """Copy a folder's content into `dest`, over what is there; times, modes and links are kept."""
+    dest.mkdir(parents=True, exist_ok=True)
+    share = ("--reflink=auto",) if LINUX else ()
+    argv = ("cp", "-a", *share, f"{source}/.", str(dest))
+    outcome = run_child(Child(argv, dest, {"PATH": os.defpath, "LC_ALL": "C"}))
+    if outcome.exit_code != 0:
+        said = outcome.error or outcome.stderr.decode(errors="replace").strip()
+        raise ToolError(f"{source} could not be copied: {said}", "see whether the disk is full")
+
+
+def strip_whiteouts(layer: Path) -> None:
+    """Remove an overlay's marks of what was deleted; a lowest layer must not have any."""
+    for folder, _, names in os.walk(layer):
+        for name in names:
+            path = Path(folder, name)
+            found = path.lstat()
+            if stat.S_ISCHR(found.st_mode) and found.st_rdev == 0:
+                path.unlink()
+
+
+def without(tree: Path, base: Path) -> None:
+    """Remove from `tree` the files that `base` has too, and folders that this leaves empty."""
+    for folder, names, files in os.walk(base, topdown=False):
+        here = tree / Path(folder).relative_to(base)
+        links = [name for name in names if Path(folder, name).is_symlink()]
+        for name in (*files, *links):
+            if (here / name).is_symlink() or (here / name).is_file():
+                (here / name).unlink()
+        if here != tree and here.is_dir() and not here.is_symlink() and not any(here.iterdir()):
+            here.rmdir()

@@ -1,0 +1,298 @@
+"""The layers a candidate's tree is made of, each made once and then only read.
+
+From below: what `deps_command` made (once for each set of lock files), the commit's files with
+sealed paths laid over them, what `prepare_command` made of those (once for each commit). A run
+gets one more on top, which is thrown away. Where overlays work the layers stay apart and nothing
+is copied; elsewhere each is copied into the next. Every layer is named by what it was made from
+and appears by one rename, so a kill at any point leaves nothing half made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from selfimprove.contracts.settings import Settings
+from selfimprove.errors import ConfigError, ToolError
+from selfimprove.process import Outcome
+from selfimprove.room.environ import Profile
+from selfimprove.room.files import copy_tree, remove_tree, strip_whiteouts, without
+from selfimprove.room.job import Job, Layered
+from selfimprove.room.room import Room
+from selfimprove.vcs.export import Overlay, composed, export
+from selfimprove.vcs.presets import preset
+from selfimprove.vcs.quarantine import Quarantine
+
+
+@dataclass(frozen=True)
+class DepsLayer:
+    """What `deps_command` made, and from which lock files."""
+
+    tree: Path
+    key: str
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A commit's frozen build."""
+
+    commit: str
+    tree: Path
+    """The exported files alone, on the host; what was built lies in the layers above."""
+    stack: tuple[Path, ...]
+    """Read-only layers, lowest first."""
+    ok: bool
+    outcome: Outcome | None = None
+    """How `prepare_command` ended, where it ran just now."""
+
+
+@dataclass
+class _Known:
+    """What was made for commits so far in this process."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    locks: dict[str, threading.Lock] = field(default_factory=dict)
+    made: dict[str, set[Path]] = field(default_factory=dict)
+    failed: dict[str, Outcome] = field(default_factory=dict)
+
+
+class Layers:
+    """Makes and keeps the layers of a run below `cache`; safe to use from several threads."""
+
+    def __init__(
+        self,
+        quarantine: Quarantine,
+        room: Room,
+        settings: Settings,
+        overlay: Overlay | None,
+        cache: Path,
+    ) -> None:
+        self.quarantine = quarantine
+        self.room = room
+        self.settings = settings
+        self.overlay = overlay
+        self.cache = cache / "layers"
+        self._known = _Known()
+
+    def prepared(
+        self, commit: str, *, reuse: Prepared | None = None, fresh: bool = False
+    ) -> Prepared:
+        """The frozen build of a commit; `fresh` makes it anew, as for the closing pairs.
+
+        `reuse` is the incumbent's build: `prepare_cache` paths are copied from it, never from a
+        rival's.
+        """
+        tree = self._exported(commit)
+        deps = self.deps(commit)
+        below = (tree,) if deps is None else (deps.tree, tree)
+        if len(below) == 1 and not self.settings.prepare_command:
+            return Prepared(commit, tree, below, ok=True)
+        command = self.settings.prepare_command
+        cached = self.settings.prepare_cache if reuse is not None else []
+        key = _digest([tree.parent.name, deps.key if deps else "", command, cached])
+        if fresh:
+            key += secrets.token_hex(4)
+        with self._one_at_a_time(key):
+            failed = self._known.failed.get(key)
+            if failed is not None:
+                return Prepared(commit, tree, below, ok=False, outcome=failed)
+            place = self._folder("prepared") / key
+            outcome = None if place.exists() else self._build(below, place, reuse)
+            if outcome is not None and outcome.exit_code != 0:
+                self._known.failed[key] = outcome
+                return Prepared(commit, tree, below, ok=False, outcome=outcome)
+            self._remember(commit, place)
+            return Prepared(commit, tree, self._stack(below, place), ok=True, outcome=outcome)
+
+    @contextmanager
+    def throwaway(self, prepared: Prepared) -> Iterator[Path | Layered]:
+        """A tree for one run; whatever is written into it is gone afterwards."""
+        folder = Path(tempfile.mkdtemp(dir=self._folder("runs")))
+        try:
+            yield self._writable(prepared.stack, folder)
+        finally:
+            remove_tree(folder)
+
+    def deps(self, commit: str | None = None) -> DepsLayer | None:
+        """What `deps_command` makes of the base files, with the lock files of `commit`."""
+        command = self.settings.deps_command
+        if not command:
+            return None
+        base = self.overlay.base_commit if self.overlay is not None else commit
+        if base is None:
+            raise ToolError("deps_command needs a base commit", "give the layers an overlay")
+        locks = self._locks(commit or base)
+        key = _digest([command, sorted(locks.items()), self._places()])
+        place = self._folder("deps") / key
+        with self._one_at_a_time(key):
+            if not place.exists():
+                with self._making(place) as making:
+                    self._install(base, locks, making)
+                    making.rename(place)
+        return DepsLayer(place / "up", key)
+
+    def drop(self, *commits: str) -> None:
+        """Remove what was made for these commits; it is made again when it is asked for."""
+        shared = {
+            place
+            for commit, places in self._known.made.items()
+            if commit not in commits
+            for place in places
+        }
+        for commit in commits:
+            for place in self._known.made.pop(commit, set()) - shared:
+                remove_tree(place)
+
+    def keep(self, commits: Iterable[str]) -> None:
+        """Remove what was made for all other commits."""
+        kept = set(commits)
+        self.drop(*(commit for commit in list(self._known.made) if commit not in kept))
+
+    def clean(self) -> None:
+        """Remove what a killed run left half made; nothing may be running."""
+        self.room.clean()
+        remove_tree(self.cache / "runs")
+        for leftover in self.cache.glob("*/*.making-*"):
+            remove_tree(leftover)
+
+    # making
+
+    def _exported(self, commit: str) -> Path:
+        """The commit's files, sealed paths laid over them, with places for what is provided."""
+        entries = composed(self.quarantine, commit, self.overlay)
+        extra = self.overlay.extra_files if self.overlay is not None else {}
+        rows = sorted((path, entry.mode, entry.oid) for path, entry in entries.items())
+        laid = sorted((path, hashlib.sha256(data).hexdigest()) for path, data in extra.items())
+        key = _digest([rows, laid, self._places()])
+        place = self._folder("exports") / key
+        with self._one_at_a_time(key):
+            if not place.exists():
+                with self._making(place) as making:
+                    export(self.quarantine, commit, making / "tree", self.overlay)
+                    self.room.make_mount_points(making / "tree", self.room.provided_inside())
+                    making.rename(place)
+        self._remember(commit, place)
+        return place / "tree"
+
+    def _build(
+        self, below: tuple[Path, ...], place: Path, reuse: Prepared | None
+    ) -> Outcome | None:
+        """Run `prepare_command` on what is below; its writes become the layer at `place`."""
+        with self._making(place) as making:
+            tree = self._writable(below, making)
+            if reuse is not None:
+                self._reuse(reuse, tree.upper if isinstance(tree, Layered) else tree)
+            outcome = None
+            if self.settings.prepare_command:
+                outcome = self._run(self.settings.prepare_command, tree, "prepare", making.name)
+            if outcome is None or outcome.exit_code == 0:
+                remove_tree(making / "work")
+                making.rename(place)
+            return outcome
+
+    def _reuse(self, incumbent: Prepared, top: Path) -> None:
+        """Take over the incumbent's build caches."""
+        for name in self.settings.prepare_cache:
+            source = incumbent.stack[-1] / name
+            if source.is_dir() and not source.is_symlink():
+                copy_tree(source, top / name)
+
+    def _install(self, base: str, locks: dict[str, str], making: Path) -> None:
+        """Run `deps_command` on the base files and keep what it added."""
+        start = making / "base"
+        export(self.quarantine, base, start, self.overlay)
+        self._lay_locks(base, locks, start)
+        self.room.make_mount_points(start, self.room.provided_inside())
+        tree = self._writable((start,), making)
+        outcome = self._run(self.settings.deps_command, tree, "deps", making.name)
+        if outcome.exit_code != 0:
+            said = (outcome.stderr or outcome.stdout).decode(errors="replace").strip()
+            last = said.splitlines()[-1] if said else outcome.error or "it took too long"
+            raise ConfigError(
+                f"deps_command {self.settings.deps_command!r} failed: {last}",
+                f"run it in a fresh clone; its output is in {self._log(making.name)}",
+            )
+        if isinstance(tree, Layered):
+            strip_whiteouts(tree.upper)
+        else:
+            without(tree, start)
+            tree.rename(making / "up")
+        for name in ("base", "work"):
+            remove_tree(making / name)
+
+    def _lay_locks(self, base: str, locks: dict[str, str], start: Path) -> None:
+        """Lock files that the scope opened come from the candidate, the rest from the base."""
+        same = self._locks(base)
+        for path, oid in locks.items():
+            if same.get(path) != oid:
+                (start / path).parent.mkdir(parents=True, exist_ok=True)
+                (start / path).unlink(missing_ok=True)
+                (start / path).write_bytes(self.quarantine.blob(oid))
+
+    def _locks(self, commit: str) -> dict[str, str]:
+        entries = composed(self.quarantine, commit, self.overlay)
+        return {
+            path: entry.oid
+            for path, entry in entries.items()
+            if entry.kind == "blob" and entry.mode != "120000" and preset(path) == "manifest"
+        }
+
+    def _run(self, command: str, tree: Path | Layered, profile: Profile, name: str) -> Outcome:
+        limit = self.settings.prepare_timeout
+        return self.room.run(Job(command, tree, profile, limit, log=self._log(name)))
+
+    def _log(self, name: str) -> Path:
+        return self.cache / "logs" / f"{name.partition('.')[0]}.log"
+
+    # layers
+
+    def _writable(self, stack: tuple[Path, ...], folder: Path) -> Path | Layered:
+        """A tree over `stack` whose writes go into `folder`."""
+        if self.room.probe.overlay:
+            layered = Layered(stack, folder / "up", folder / "work")
+            layered.upper.mkdir()
+            layered.work.mkdir()
+            return layered
+        for layer in stack:
+            copy_tree(layer, folder / "tree")
+        return folder / "tree"
+
+    def _stack(self, below: tuple[Path, ...], place: Path) -> tuple[Path, ...]:
+        return (*below, place / "up") if self.room.probe.overlay else (place / "tree",)
+
+    def _places(self) -> list[str]:
+        kind = "mounts" if self.room.probe.bwrap is not None else "links"
+        return [kind, *sorted(map(str, self.room.provided_inside()))]
+
+    def _folder(self, name: str) -> Path:
+        folder = self.cache / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def _remember(self, commit: str, place: Path) -> None:
+        with self._known.lock:
+            self._known.made.setdefault(commit, set()).add(place)
+
+    def _one_at_a_time(self, key: str) -> threading.Lock:
+        with self._known.lock:
+            return self._known.locks.setdefault(key, threading.Lock())
+
+    @contextmanager
+    def _making(self, place: Path) -> Iterator[Path]:
+        """A folder for what the body renames to `place` when it is whole; else it is removed."""
+        making = Path(tempfile.mkdtemp(prefix=f"{place.name}.making-", dir=place.parent))
+        try:
+            yield making
+        finally:
+            remove_tree(making)
+
+
+def _digest(parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
