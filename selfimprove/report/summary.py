@@ -195,14 +195,15 @@ def _loser_table(losers: Sequence[Loser]) -> str:
             numbers.score(loser.score),
             loser.approach_family,
             one_line(loser.hypothesis, 60),
-            _why(loser),
+            why_not(loser),
         ]
         for loser in losers
     ]
     return table(["plan", "score", "family", "hypothesis", "why not"], rows)
 
 
-def _why(loser: Loser) -> str:
+def why_not(loser: Loser) -> str:
+    """Why a plan was not merged, in a few words."""
     if loser.disqualification:
         return f"disqualified: {loser.disqualification.technique}"
     if loser.failure_analysis:

@@ -1,0 +1,90 @@
+"""`selfimprove status`: where the run stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from selfimprove.cli.common import Where, echo_json, json_option, repo_argument, where_options
+
+if TYPE_CHECKING:
+    from selfimprove.store.layout import Layout
+    from selfimprove.store.state import State
+
+
+@click.command("status")
+@repo_argument
+@where_options
+@json_option
+def command(where: Where, as_json: bool) -> None:
+    """Where the run stands: status, scores, what is held back, your ideas.
+
+    \b
+    Example:
+      selfimprove status path/to/repository --json
+    """
+    from selfimprove.store.lock import alive
+    from selfimprove.store.record import load_state
+
+    layout = where.layout()
+    state = load_state(layout)
+    living = alive(layout.lock)
+    if as_json:
+        echo_json(document(state, living))
+        return
+    for name, words in _lines(state, layout, where, living):
+        click.echo(f"{name:<10}  {words}")
+
+
+def document(state: State, alive: bool) -> dict[str, Any]:
+    """What `status --json` answers."""
+    from selfimprove.store.projections import iteration_state
+
+    return {
+        "agent_settings": state.settings.document() if state.settings else None,
+        "iteration_state": iteration_state(state.round).document() if state.round else None,
+        "alive": alive,
+        "held_back": state.held_back,
+    }
+
+
+def _lines(state: State, layout: Layout, where: Where, alive: bool) -> Iterator[tuple[str, str]]:
+    from selfimprove.places import quarantine_of
+    from selfimprove.report import numbers
+    from selfimprove.report.plain import clean, one_line
+    from selfimprove.report.wording import STATUS_WORDS
+    from selfimprove.store.ideabox import IdeaBox
+
+    facts, settings = state.facts, state.settings
+    if facts is None or settings is None:
+        yield "status", "being set up" if alive else "set-up was begun and not finished"
+        return
+    yield "goal", one_line(clean(facts.objective.partition("\n")[0]), 100)
+    words = STATUS_WORDS[state.status] + (f" ({settings.reason})" if settings.reason else "")
+    if state.status == "running" and not alive:
+        words = "died while running; `selfimprove run` goes on"
+    yield "status", words
+    if settings.waiting_until:
+        yield "until", settings.waiting_until
+    if state.round:
+        step = state.round.step.replace("_", " ")
+        yield "round", f"{state.number}, {step}, {state.round.status.replace('_', ' ')}"
+    yield "metric", f"{clean(facts.metric)}, {facts.direction.replace('_', ' ')}"
+    if state.incumbent and settings.baseline_score is not None:
+        best = state.incumbent.score
+        gain = numbers.gain_in_words(settings.baseline_score, best, facts.direction)
+        yield "baseline", numbers.score(settings.baseline_score)
+        yield "best", f"{numbers.score(best)} ({gain})"
+    if facts.target_value is not None:
+        yield "target", numbers.score(facts.target_value)
+    branch = facts.improve_ref.removeprefix("refs/heads/")
+    yield "wins", f"{state.wins_total} on {branch}"
+    if state.held_back:
+        place = quarantine_of(where.private(layout))
+        yield "held back", f"{branch} is checked out; wins wait in {place} for `selfimprove resume`"
+    for idea in state.ideas:
+        yield "idea", f"{one_line(clean(idea.text), 80)}: {idea.fate}"
+    for text in IdeaBox(layout.ideas).queued():
+        yield "idea", f"{one_line(clean(text), 80)}: queued"
