@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from selfimprove.bench import failures
 from selfimprove.bench.failures import Failed
 from selfimprove.bench.formats import KeysChanged, ScoreError, check_keys, exit_is_score, read_score
 from selfimprove.bench.jsonscore import Score
+from selfimprove.bench.opened import Watch
 from selfimprove.bench.raw import raw_text
 from selfimprove.bench.seeds import seeded
 from selfimprove.bench.slot import Slot
 from selfimprove.contracts.benchmark import Sample
 from selfimprove.contracts.goal import GuardCommand
 from selfimprove.process import Outcome
+from selfimprove.room.files import RESULT_CAP
+from selfimprove.room.job import Job, Layered
 from selfimprove.room.layers import Layers, Prepared
-from selfimprove.room.room import Job, Room
+from selfimprove.room.room import Room
 
 RESULT = "{result}"
-_RESULT_CAP = 64 << 20
 _OUTPUT_CAP = 8 << 20
 
 
@@ -40,8 +40,8 @@ class BenchSpec:
     """The baseline's; None while there is no baseline."""
     exact: bool = False
     """The primary metric was named by a setting: no other name stands in for it."""
-    env: Mapping[str, str] = field(default_factory=dict)
-    """Variables let through to benchmark and guards; their values are redacted."""
+    secrets: tuple[str, ...] = ()
+    """Values of the variables let through to benchmark and guards; redacted in records."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,11 @@ class Bench:
         self._slot = slot
         self._logs = logs
 
+    @property
+    def slot(self) -> Slot:
+        """The machine-wide measuring slot: hold it to measure several commits as one."""
+        return self._slot
+
     def sample(self, commit: str, log_name: str, seed: int | None) -> Sample | Failed:
         """One sample of a commit's score."""
         found = self.measure(commit, log_name, seed)
@@ -74,12 +79,34 @@ class Bench:
         """One sample of a commit's score, with its output and the keys of its answer."""
         prepared = self._layers.prepared(commit)
         if not prepared.ok:
-            return failures.unprepared(prepared.outcome, self._secrets())
+            return failures.unprepared(prepared.outcome, self.spec.secrets)
+        with self._layers.throwaway(prepared) as tree:
+            return self._measured_in(tree, log_name, seed)
+
+    def _measured_in(
+        self, tree: Path | Layered, log_name: str, seed: int | None
+    ) -> Measured | Failed:
         with tempfile.TemporaryDirectory(prefix="selfimprove-result-") as private:
-            result_file = _result_file(Path(private)) if RESULT in self.spec.command else None
-            outcome = self._run(prepared, log_name, seed, result_file)
+            result_file = Path(private, "result") if RESULT in self.spec.command else None
+            outcome = self._run(tree, log_name, seed, result_file)
             result = _read_result(result_file) if result_file is not None else None
         return self._judge(outcome, result, log_name, seed)
+
+    def watched(
+        self, commit: str, log_name: str, seed: int | None
+    ) -> tuple[Measured | Failed, dict[str, Any]]:
+        """One sample in a private copy, and which of the commit's files the run opened."""
+        prepared = self._layers.prepared(commit)
+        if not prepared.ok:
+            return failures.unprepared(prepared.outcome, self.spec.secrets), {}
+        with self._layers.copied(prepared) as tree:
+            watch = Watch(tree)
+            found = self._measured_in(tree, log_name, seed)
+            opened = watch.opened()
+        seen: dict[str, Any] = {"opened": sorted(opened.files)}
+        if not opened.known:
+            seen["opened_unknown"] = opened.reason
+        return found, seen
 
     def guard(self, guard: GuardCommand, commit: str, log_name: str) -> Outcome:
         """Run a guard on a commit; it is green when it exits with 0."""
@@ -91,27 +118,26 @@ class Bench:
             tree=prepared.tree,
             profile="guard",
             timeout=guard.timeout or self.spec.timeout,
-            env=self.spec.env,
             log=self._logs / log_name,
         )
         return self._in_throwaway(prepared, job)
 
     def _run(
-        self, prepared: Prepared, log_name: str, seed: int | None, result_file: Path | None
+        self, tree: Path | Layered, log_name: str, seed: int | None, result_file: Path | None
     ) -> Outcome:
         command, seed_variables = seeded(self.spec.command, seed, self.spec.seed_env)
         job = Job(
             command=command,
-            tree=prepared.tree,
+            tree=tree,
             profile="benchmark",
             timeout=self.spec.timeout,
-            env={**self.spec.env, **seed_variables},
+            env=seed_variables,
             log=self._logs / log_name,
             output_cap=_OUTPUT_CAP,
             result_file=result_file,
         )
         with self._slot.hold(f"a benchmark: {self.spec.command}"):
-            return self._in_throwaway(prepared, job)
+            return self._room.run(job)
 
     def _in_throwaway(self, prepared: Prepared, job: Job) -> Outcome:
         with self._layers.throwaway(prepared) as tree:
@@ -120,7 +146,7 @@ class Bench:
     def _judge(
         self, outcome: Outcome, result: bytes | None, log_name: str, seed: int | None
     ) -> Measured | Failed:
-        secrets = self._secrets()
+        secrets = self.spec.secrets
         exits = exit_is_score(self.spec.format)
         failed = failures.of_run(outcome, exits, self.spec.timeout, secrets)
         if failed is not None:
@@ -145,12 +171,7 @@ class Bench:
     def _score(self, outcome: Outcome, result: bytes | None) -> Score:
         spec = self.spec
         assert outcome.exit_code is not None
-        if outcome.truncated and len(outcome.stdout) >= _OUTPUT_CAP and result is None:
-            # Whatever was dropped from the middle may have been the true score.
-            raise ScoreError(
-                f"the benchmark printed more than {_OUTPUT_CAP >> 20} MiB",
-                "let it print less, or write its result to {result}",
-            )
+        _check_whole(outcome, result)
         score = read_score(spec.format, outcome.stdout, result, outcome.exit_code, spec.primary)
         if spec.exact and score.primary != spec.primary:
             raise ScoreError(
@@ -160,25 +181,19 @@ class Bench:
         check_keys(score, spec.expected_keys)
         return score
 
-    def _secrets(self) -> list[str]:
-        return list(self.spec.env.values())
 
-
-def _result_file(private: Path) -> Path:
-    """An empty file of ours that the benchmark writes its result to."""
-    path = private / "result"
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
-    return path
+def _check_whole(outcome: Outcome, result: bytes | None) -> None:
+    """Refuse an answer of which a part was dropped: that part may have held the true score."""
+    if result is not None:
+        if len(result) >= RESULT_CAP:
+            raise ScoreError(f"the result file is larger than {RESULT_CAP >> 20} MiB", "write less")
+    elif outcome.truncated and len(outcome.stdout) >= _OUTPUT_CAP:
+        raise ScoreError(
+            f"the benchmark printed more than {_OUTPUT_CAP >> 20} MiB",
+            "let it print less, or write its result to {result}",
+        )
 
 
 def _read_result(path: Path) -> bytes:
-    """Read the result once, the run being dead; anything but our own plain file reads as empty."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return b""
-    with os.fdopen(handle, "rb") as file:
-        about = os.fstat(handle)
-        if not stat.S_ISREG(about.st_mode) or about.st_size > _RESULT_CAP:
-            return b""
-        return file.read(_RESULT_CAP)
+    """What the run wrote to `{result}`, brought out by the room; empty where it wrote nothing."""
+    return path.read_bytes() if path.exists() else b""

@@ -1,8 +1,4 @@
-"""pyperf's JSON: seconds, the median over the values of all runs, calibration and warm-up left out.
-
-pyperf refuses to write over a file that exists, as `{result}` does, so let the command print it:
-`python -m pyperf timeit -q -o "$TMPDIR/r.json" ... >&2 && cat "$TMPDIR/r.json"`.
-"""
+"""pyperf's `-o {result}`: seconds, the median over all runs, calibration and warm-up left out."""
 
 from __future__ import annotations
 
