@@ -76,7 +76,7 @@ def _indented(command: str) -> str:
 def _guards(goal: Goal) -> str:
     lines = [_guard(guard) for guard in goal.guards]
     lines += [f"- {constraint}" for constraint in goal.constraints]
-    lines += [_rule(name, rule) for name, rule in goal.sub_scores.items()]
+    lines += [f"- {rule_line(name, rule)}" for name, rule in goal.sub_scores.items()]
     return "\n".join(["## Guards", *lines]) if lines else ""
 
 
@@ -87,9 +87,10 @@ def _guard(guard: GuardCommand) -> str:
     return f"- {guard.name}: {code(guard.command)}{limit}"
 
 
-def _rule(name: str, rule: SubScoreRule) -> str:
+def rule_line(name: str, rule: SubScoreRule) -> str:
+    """`memory_mb: lower_is_better, tolerance 0.05`."""
     tolerance = f", tolerance {rule.tolerance!r}" if rule.tolerance is not None else ""
-    return f"- {name}: {rule.direction}{tolerance}"
+    return f"{name}: {rule.direction}{tolerance}"
 
 
 def _phases(goal: Goal) -> str:

@@ -1,0 +1,1 @@
+"""Setting up a target: what is found there, a short interview, and what a person confirms."""

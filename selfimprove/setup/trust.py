@@ -1,0 +1,111 @@
+"""What a person confirms before the first run, and again when it changes; pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from selfimprove.contracts.settings import BudgetSettings, Settings
+
+
+@dataclass(frozen=True)
+class TrustFacts:
+    """What a run would execute, show, reach and spend."""
+
+    commands: tuple[tuple[str, str], ...]
+    """(what for, command)."""
+    mounts: tuple[str, ...]
+    """What of this machine jobs may read or write."""
+    network: str
+    variables: tuple[str, ...]
+    """Names let through; never their values."""
+    agents: tuple[tuple[str, str], ...]
+    """(role, spec)."""
+    budget: tuple[str, ...]
+    sandbox: str
+    """The level of isolation that this machine gives."""
+
+    def digest(self) -> str:
+        """SHA-256 over every fact: a confirmation is bound to it."""
+        text = json.dumps(asdict(self), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def lines(self) -> list[str]:
+        """How it reads to a person."""
+        return list(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield from _table("Commands", [f"{name}: {_shown(text)}" for name, text in self.commands])
+        yield from _table("Mounts", self.mounts)
+        yield f"Network: {self.network}"
+        yield f"Variables: {', '.join(self.variables) or 'none of yours'}"
+        yield from _table("Agents", [f"{role}: {_shown(spec)}" for role, spec in self.agents])
+        yield f"Budget: {', '.join(self.budget) or 'no limit'}"
+        yield f"Sandbox: {self.sandbox}"
+
+
+def trust_facts(settings: Settings, level: str, mounts: Sequence[str] = ()) -> TrustFacts:
+    """The facts of a run; `mounts` adds what the room shows besides `provide`."""
+    network = settings.sandbox.network
+    names = (*settings.env, settings.seed_env) if settings.seed_env else tuple(settings.env)
+    return TrustFacts(
+        commands=tuple(_commands(settings)),
+        mounts=(*_mounts(settings), *mounts),
+        network=network if isinstance(network, str) else f"to {', '.join(network)}",
+        variables=tuple(sorted(set(names))),
+        agents=tuple(_agents(settings.agents, settings.number_of_agents)),
+        budget=tuple(_budget(settings.budget)),
+        sandbox=f"{level} (sandbox.mode {settings.sandbox.mode})",
+    )
+
+
+def _commands(settings: Settings) -> Iterator[tuple[str, str]]:
+    named = (
+        ("dependencies, with network", settings.deps_command),
+        ("prepare", settings.prepare_command),
+        ("benchmark", settings.benchmark_command),
+        ("holdout", settings.holdout_command),
+    )
+    yield from ((name, command) for name, command in named if command)
+    for guard in settings.guards:
+        yield f"guard {guard.name}", guard.command
+    for service in settings.services:
+        for part in ("start", "ready", "reset", "stop"):
+            if command := getattr(service, part):
+                yield f"service {service.name} {part}", command
+
+
+def _mounts(settings: Settings) -> Iterator[str]:
+    for one in settings.provide:
+        yield f"{one.path} (read-only, for {', '.join(one.for_)})"
+    yield from (f"{path} (read-only, for agents)" for path in settings.agent_paths.read)
+    yield from (f"{path} (writable, for agents)" for path in settings.agent_paths.write)
+    yield from (f"{path} (device)" for path in settings.sandbox.devices)
+
+
+def _agents(agents: Mapping[str, str | list[str]], planners: int) -> Iterator[tuple[str, str]]:
+    """One row a role that is not the default; the rest in one."""
+    for role in sorted(agents):
+        spec = agents[role]
+        yield role, spec if isinstance(spec, str) else ", ".join(spec)
+    if len(agents) < len(("researcher", "planner", "architect", "critic", "executor")):
+        yield f"every other role ({planners} planners a round)", "offline"
+
+
+def _budget(budget: BudgetSettings) -> Iterator[str]:
+    for scope in ("run", "iteration", "step"):
+        limit = getattr(budget, scope)
+        for unit, value in limit.document().items():
+            yield f"{value:g} {unit} a {scope}"
+
+
+def _table(title: str, rows: Sequence[str]) -> Iterator[str]:
+    yield f"{title}: none" if not rows else f"{title}:"
+    yield from (f"  {row}" for row in rows)
+
+
+def _shown(command: str) -> str:
+    """A command on one line, what would not print made visible: nothing may hide in it."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in command)
