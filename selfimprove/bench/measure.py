@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,13 @@ class BenchSpec:
     """The baseline's; None while there is no baseline."""
     exact: bool = False
     """The primary metric was named by a setting: no other name stands in for it."""
-    secrets: tuple[str, ...] = ()
-    """Values of the variables let through to benchmark and guards; redacted in records."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """The variables that the room lets through; here for their values, redacted in records."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What no record may show."""
+        return tuple(self.env.values())
 
 
 @dataclass(frozen=True)
