@@ -16,6 +16,7 @@ _RULE = re.compile(r"`?([A-Za-z_][\w.]*)`?\s*:\s*([^`]*)")
 _TIMEOUT = re.compile(
     r"[,;(\s]+(?:time-?out|at most|max)\s*:?\s+([\w. ]+?)\s*\)?\s*$", re.IGNORECASE
 )
+_RUN_COLUMNS = ("command", "run", "check", "rule", "expression", "guard")
 _NAME = re.compile(r"[^\W\d][\w ./-]{0,39}")
 
 
@@ -79,8 +80,9 @@ def _block(part: Part, piece: Piece, guards: Guards) -> None:
 
 def _row(part: Part, piece: Piece, guards: Guards) -> None:
     cells = {plain(column).lower(): cell for column, cell in piece.cells}
-    run = next((cells[key] for key in ("command", "guard", "run", "check") if cells.get(key)), "")
-    run = run or piece.cells[-1][1]
+    column = next((key for key in _RUN_COLUMNS if cells.get(key)), None)
+    run = cells[column] if column else piece.cells[-1][1]
+    label = "" if column == "guard" else cells.get("name", cells.get("guard", ""))
     if _is_measure(part, plain(run), piece.line, guards):
         return
     timeout = (
@@ -92,7 +94,7 @@ def _row(part: Part, piece: Piece, guards: Guards) -> None:
         part,
         guards,
         Value(command(part, Value(run, piece.line)), piece.line),
-        plain(cells.get("name", "")),
+        plain(label),
         timeout,
     )
 
@@ -120,7 +122,7 @@ def _is_measure(part: Part, text: str, line: int, guards: Guards) -> bool:
 
 
 def _rule(part: Part, text: str, line: int) -> SubScoreRule:
-    words, _, more = text.partition(",")
+    words, _, more = re.sub(r"\s+%", "%", text).partition(",")
     better = direction(words)
     assert better is not None  # seen by the caller
     tolerance = re.fullmatch(r"\s*(?:tolerance|within|tolerate)?\s*:?\s*(\S+?)\s*%?\s*", more)

@@ -21,9 +21,9 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Experiment Ideas": ("experiment ideas", "ideas", "experiments"),
 }
 SCOPE_KEYS: Mapping[str, tuple[str, ...]] = {
-    "In scope": ("in scope", "inside", "editable", "include", "included"),
-    "Out of scope": ("out of scope", "not in scope", "outside", "exclude", "excluded"),
-    "Hidden": ("hidden", "hide"),
+    "In scope": ("in scope", "editable"),
+    "Out of scope": ("out of scope", "not in scope"),
+    "Hidden": ("hidden",),
 }
 _LABEL = re.compile(r"[^\W\d][\w /-]*")
 _PLACEHOLDER = re.compile(r"<[^<>]*[^\W\d_][^<>]*>")
@@ -200,7 +200,7 @@ class _Sorter:
                 self._add(column, cell, piece, True)
             return
         if piece.kind != "code":
-            label, value = piece.split_key()
+            label, value = self._label(piece)
             if key := match(label, self.known):
                 self.key, self.open = key, not value
                 if value:
@@ -214,9 +214,19 @@ class _Sorter:
         else:
             self.out.loose.append(piece)
 
+    def _label(self, piece: Piece) -> tuple[str, str]:
+        """A line's key and value; `**Out of scope**` alone opens a list as a heading does."""
+        if piece.text.startswith("`"):
+            return "", piece.text
+        bare = piece.kind == "text" and not piece.depth
+        awaited = self.open and not self.out.all(self.key or "")  # the key's own value, any word
+        if (piece.bold_key or (bare and not awaited)) and match(piece.text, self.known):
+            return piece.text, ""
+        return piece.split_key()
+
     def _is_label(self, piece: Piece, label: str) -> bool:
         """A line that says `Word: value` and is not prose with a colon in it."""
-        if not _LABEL.fullmatch(plain(label)) or "/" in label or piece.text.startswith("`"):
+        if not _LABEL.fullmatch(plain(label)) or "/" in label:
             return False
         return piece.bold_key or piece.kind == "item" or nearest(label, self.known) is not None
 

@@ -331,6 +331,25 @@ def test_guard_commands(line: str, name: str, command: str) -> None:
     assert (goal.guards[0].name, goal.guards[0].command) == (name, command)
 
 
+@pytest.mark.parametrize("mark", ["**", ""])
+def test_labels_without_a_colon_open_their_list(mark: str) -> None:
+    scope = (
+        "**In scope**\n- src/\n- include\n- `hidden`: not secret\n\n**Out of scope**\n- src/x/\n"
+    )
+    text = GOAL[: GOAL.index("- **In scope**")] + scope.replace("**", mark)
+    goal = parse_goal(text)
+    assert goal.scope.in_scope == ["src/", "include", "hidden"]
+    assert goal.scope.out_of_scope == ["src/x/"]
+
+
+def test_a_table_of_guards_with_rules() -> None:
+    table = "| Guard | Rule |\n|--|--|\n| acc | accuracy >= 0.9 |\n| tests | `make test` |\n"
+    goal = parse_goal(GOAL[: GOAL.index("All of these")] + table + "\n- m: lower, within 3 %\n")
+    assert goal.constraints == ["accuracy >= 0.9"]
+    assert [(guard.name, guard.command) for guard in goal.guards] == [("tests", "make test")]
+    assert goal.sub_scores["m"].tolerance == 0.03
+
+
 def test_find_goal_prefers_the_lower_case_name(tmp_path: Path) -> None:
     assert find_goal(tmp_path) is None
     (tmp_path / "GOAL.md").write_text("x")
