@@ -63,5 +63,9 @@ class Agent(Protocol):
         ...
 
     def ask(self, request: AgentRequest, workspace: Workspace) -> AgentReply:
-        """Answer, or raise AgentFailure; raises Stopped where a person stopped the run."""
+        """Answer, or raise AgentFailure; raises Stopped where a person stopped the run.
+
+        The reply's output has been through `schemas.check_output`, which fills what the
+        orchestrator owns: a plan comes back whole.
+        """
         ...

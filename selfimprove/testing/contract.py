@@ -19,7 +19,10 @@ from selfimprove.agents.base import Agent, AgentFailure, Workspace
 from selfimprove.agents.schemas import ANSWERS, check_output
 from selfimprove.contracts.agent import AgentReply, AgentRequest, AgentRole
 from selfimprove.contracts.base import FAMILIES
+from selfimprove.contracts.plan import Plan
 from selfimprove.errors import Stopped
+from selfimprove.review.context import ReviewContext, TreeView
+from selfimprove.review.rules import review_plan
 from selfimprove.testing.documents import a_plan, a_request
 from selfimprove.testing.workspaces import make_workspace
 
@@ -99,6 +102,18 @@ class AgentContract:
         for role in self.roles:
             reply = self.ask(agent, role, workspace)
             assert check_output(self.make_request(role), reply.output) == reply.output
+
+    def test_its_plan_is_one_that_rules_let_pass(
+        self, tmp_path: Path, workspace: Workspace
+    ) -> None:
+        """One hypothesis, its families, paths that can be, and the score left alone."""
+        if "planner" not in self.roles:
+            pytest.skip("it plans nothing")
+        reply = self.ask(self.make_agent(tmp_path), "planner", workspace)
+        plan = Plan.parse(reply.output, "its answer")
+        tree = TreeView(frozenset(self.files), in_scope=lambda path: path.startswith("src/"))
+        verdicts = review_plan(plan, ReviewContext(tree))
+        assert [verdict.message for verdict in verdicts if not verdict.passed] == []
 
     def test_readers_leave_their_tree_as_it_is(self, tmp_path: Path, workspace: Workspace) -> None:
         """Only executors edit."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from selfimprove.agents.base import AgentFailure, Workspace
 from selfimprove.agents.offline import executor, planner, researcher, reviewer
 from selfimprove.agents.offline.scan import Scanner
+from selfimprove.agents.schemas import check_output
 from selfimprove.contracts.agent import AgentReply, AgentRequest, AgentRole, Usage
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 Role = Callable[[Scanner, AgentRequest, Workspace], dict[str, Any]]
 ROLES: dict[AgentRole, Role] = {
     "researcher": researcher.brief,
-    "planner": planner.plan,
+    "planner": planner.propose,
     "architect": reviewer.architect,
     "critic": reviewer.critic,
     "executor": executor.execute,
@@ -33,7 +34,7 @@ class OfflineAgent:
 
     argument: str = ""
     settings: Settings | None = None
-    scanner: Scanner = field(default=SHARED)
+    scanner: Scanner = field(default_factory=lambda: SHARED, repr=False, compare=False)
 
     @property
     def spec(self) -> str:
@@ -52,5 +53,5 @@ class OfflineAgent:
         if role is None:
             raise AgentFailure("output", f"the offline agent cannot fill the role {request.role}")
         started = time.monotonic()
-        output = role(self.scanner, request, workspace)
+        output = check_output(request, role(self.scanner, request, workspace))
         return AgentReply(output=output, usage=Usage(duration_s=time.monotonic() - started))
