@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -17,6 +18,13 @@ from selfimprove import __version__
 from selfimprove.errors import Stopped, UserError
 
 BY_A_PERSON = 130
+MACHINE = {
+    errno.ENOSPC: "free some space, then go on with `selfimprove run`",
+    errno.EDQUOT: "free some of your quota, then go on with `selfimprove run`",
+    errno.EROFS: "choose another place with --root or --trees",
+    errno.EACCES: "mend its permissions, or choose another place with --root or --trees",
+}
+"""Errors of the machine, not of this program, and what to do about them."""
 
 
 @dataclass
@@ -62,6 +70,10 @@ class Ending(AbstractContextManager["Ending"]):
             return BY_A_PERSON
         if isinstance(error, BrokenPipeError):
             _drop_output()
+            return 1
+        if isinstance(error, OSError) and error.errno in MACHINE:
+            where = f"{error.filename}: " if error.filename else ""
+            tell("error", f"{where}{error.strerror}; {MACHINE[error.errno]}")
             return 1
         if isinstance(error, SystemExit):
             return error.code if isinstance(error.code, int) else int(error.code is not None)

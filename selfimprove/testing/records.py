@@ -1,8 +1,8 @@
-"""A run as hand-made drafts: what the loop would journal, in small."""
+"""Records of runs that never were: what the loop would journal, in small, without running it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,8 @@ FACTS: dict[str, Any] = {
 FAMILIES = {"planner_a": "optimization", "planner_b": "data", "planner_c": "architecture"}
 
 
-def baseline(score: float, interval: tuple[float, float] | None = None) -> Baseline:
+def a_baseline(score: float, interval: tuple[float, float] | None = None) -> Baseline:
+    """Give a baseline of one sample."""
     sample = Sample(score=score, duration_s=1.0)
     return Baseline(
         metric="total_ms",
@@ -60,7 +61,7 @@ def baseline(score: float, interval: tuple[float, float] | None = None) -> Basel
 
 
 def set_up() -> Iterator[Draft]:
-    """Facts, trust, a baseline of three runs, and the checkpoint that ends the segment."""
+    """Give facts, trust, a baseline of three runs, and the checkpoint that ends the segment."""
     yield control("setup", "run_begun", facts=FACTS, phase=None)
     yield control("setup", "trusted", digest="d")
     yield control("run", "run_opened")
@@ -73,12 +74,12 @@ def set_up() -> Iterator[Draft]:
         "setup",
         "baseline",
         incumbent={"commit": "a" * 40, "score": 142.3},
-        baseline=baseline(142.3, (141.0, 143.5)).document(),
+        baseline=a_baseline(142.3, (141.0, 143.5)).document(),
         fingerprint=FINGERPRINT.document(),
     )
 
 
-def plan(number: int, planner: str, hypothesis: str, approved: bool = False) -> dict[str, Any]:
+def _plan(number: int, planner: str, hypothesis: str, approved: bool = False) -> dict[str, Any]:
     return {
         "plan_id": f"round_{number}_{planner}",
         "planner_id": planner,
@@ -104,7 +105,7 @@ def plan(number: int, planner: str, hypothesis: str, approved: bool = False) -> 
 
 
 def to_execution(number: int) -> Iterator[Draft]:
-    """A round as far as two executors at work: b waits for its agent."""
+    """Give a round as far as two executors at work: b waits for its agent."""
     at = f"round_{number}"
     yield control(at, "round_started", round=number)
     yield control(f"{at}/research", "ideas_consumed", ideas=["try a cache"])
@@ -118,13 +119,13 @@ def to_execution(number: int) -> Iterator[Draft]:
     yield control(f"{at}/planning", "families_assigned", planners=given, attempt=0)
     for planner in FAMILIES:
         words = f"Caching the total should improve {planner} because it is asked twice"
-        yield plan_step(f"{at}/planning/{planner}", "plan", plan=plan(number, planner, words))
+        yield plan_step(f"{at}/planning/{planner}", "plan", plan=_plan(number, planner, words))
     yield control(at, "step_completed", step="planning")
     for planner in FAMILIES:
         words = f"Caching the total should improve {planner} because it is asked twice"
         about = f"{at}/critic_review/{planner}"
         yield critique(about, "critic_1", planner=planner, score=0.95)
-        done = plan(number, planner, words, approved=planner != "planner_c")
+        done = _plan(number, planner, words, approved=planner != "planner_c")
         decision = "commit" if done["critic_approved"] else "reject"
         yield control(about, "gate", planner=planner, plan=done, decision=decision, reason="")
     yield control(at, "step_completed", step="critic_review")
@@ -136,7 +137,7 @@ def to_execution(number: int) -> Iterator[Draft]:
 
 
 def to_end(number: int, before: float, after: float, wins: bool = True) -> Iterator[Draft]:
-    """The rest of that round: executor_1 is measured and merged, executor_2 fails."""
+    """Give the rest of that round: executor_1 is measured and merged, executor_2 fails."""
     at = f"round_{number}"
     for name, good in (("executor_1", True), ("executor_2", False)):
         about = f"{at}/execution/{name}"
@@ -266,7 +267,8 @@ class Recorder:
         self.writer = Writer(root)
         self.seen: list[tuple[Envelope, State]] = []
 
-    def add(self, drafts: Iterator[Draft] | list[Draft]) -> State:
+    def add(self, drafts: Iterable[Draft]) -> State:
+        """Journal drafts one after the other."""
         for draft in drafts:
             envelope = self.journal.append(draft)
             self.state = fold_one(self.state, envelope)
@@ -283,7 +285,7 @@ class Recorder:
 
 
 def finished(root: Path, rounds: int = 2) -> Recorder:
-    """A whole run below `root`: each round a win, stopped by the number of rounds."""
+    """Make a whole run below `root`: each round a win, stopped by the number of rounds."""
     record = Recorder(root)
     record.add(set_up())
     record.checkpoint()
