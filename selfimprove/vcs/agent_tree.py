@@ -51,7 +51,8 @@ def agent_clone(
     # Nothing of the quarantine's files is shared: packing copies.
     cut = "".join(f"--shallow {oid}\n" for oid in shallow)
     pack = os.fspath(git_dir / "objects" / "pack" / "pack")
-    options = ("--revs", "--quiet", "--shallow") if shallow else ("--revs", "--quiet")
+    options = ["--revs", "--quiet", "--window=0", "--compression=1", "--threads=1"]
+    options += ["--shallow"] if shallow else []
     q.git.run("pack-objects", *options, pack, stdin=f"{cut}{tip}\n".encode())
     _fill_index(dest, tip)
 

@@ -32,19 +32,51 @@ class Overlay:
     """Paths that are left out: what no agent may see."""
 
 
-def export(q: Quarantine, commit: str, dest: Path, overlay: Overlay | None = None) -> None:
-    """Write the commit's files into `dest` (made here; empty if it exists), without a `.git`."""
+@dataclass(frozen=True)
+class Frozen:
+    """An exported tree that nobody writes any more: unchanged files may be linked from it."""
+
+    commit: str
+    tree: Path
+
+
+def export(
+    q: Quarantine,
+    commit: str,
+    dest: Path,
+    overlay: Overlay | None = None,
+    like: Frozen | None = None,
+) -> None:
+    """Write the commit's files into `dest` (made here; empty if it exists), without a `.git`.
+
+    With `like`, exported with the same overlay, files that are equal become hard links: only for a
+    tree that is itself never written (read through an overlay mount, or copied before use).
+    """
     from selfimprove.vcs.fill import fill_lfs, fill_submodules
 
     entries = dict(composed(q, commit, overlay))
-    dest.mkdir(parents=True, exist_ok=True)
-    pointers = write_entries(q.git, entries, dest)
-    fill_lfs(q, commit, dest, pointers)
+    make_folders(dest, entries)
+    linked = _link_equal(composed(q, like.commit, overlay), entries, like, dest) if like else set()
+    to_write = {path: entry for path, entry in entries.items() if path not in linked}
+    fill_lfs(q, commit, dest, write_blobs(q.git, to_write, dest))
     fill_submodules(q, commit, dest, entries)
     if overlay is not None:
         shown = (path for path in overlay.extra_files if path not in overlay.hidden)
         for path in shown:
             _lay(dest, path, overlay.extra_files[path], path in overlay.executables)
+
+
+def _link_equal(old: Seen, new: Seen, like: Frozen, dest: Path) -> set[str]:
+    """Link the regular files that are the same in both; what cannot be linked is left to write."""
+    linked: set[str] = set()
+    try:
+        for path, entry in new.items():
+            if old.get(path) == entry and entry.mode.startswith("100"):
+                os.link(like.tree / path, dest / path, follow_symlinks=False)
+                linked.add(path)
+    except OSError:  # another file system, too many links, or no longer there
+        return linked
+    return linked
 
 
 def composed(q: Quarantine, commit: str, overlay: Overlay | None) -> Seen:
@@ -68,12 +100,13 @@ def composed(q: Quarantine, commit: str, overlay: Overlay | None) -> Seen:
     return {path: entry for path, entry in kept.items() if path not in overlay.hidden}
 
 
-def write_entries(git: Git, entries: Mapping[str, Entry], dest: Path) -> dict[str, bytes]:
+def write_blobs(git: Git, entries: Mapping[str, Entry], dest: Path) -> dict[str, bytes]:
     """Write blobs and symlinks below `dest`; returns the files that look like LFS pointers."""
     blobs = [(path, entry) for path, entry in entries.items() if entry.kind == "blob"]
     # Symlinks come last, so that no file is ever written through one.
     blobs.sort(key=lambda item: item[1].mode == "120000")
-    _make_folders(dest, entries)
+    if not blobs:
+        return {}
     wanted = "".join(f"{entry.oid}\n" for _, entry in blobs).encode()
     pointers: dict[str, bytes] = {}
     with git.stream("cat-file", "--batch", "--buffer", stdin=wanted) as out:
@@ -88,7 +121,9 @@ LFS_START = b"version https://git-lfs.github.com/spec/v1\n"
 _LFS_MAX = 1024
 
 
-def _make_folders(dest: Path, entries: Mapping[str, Entry]) -> None:
+def make_folders(dest: Path, entries: Mapping[str, Entry]) -> None:
+    """Make `dest` and every folder the entries need; refuses names no tree can hold safely."""
+    dest.mkdir(parents=True, exist_ok=True)
     made: set[str] = set()
     for path, entry in entries.items():
         if any(part in ("", ".", "..") or is_dot_git(part) for part in path.split("/")):

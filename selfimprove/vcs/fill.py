@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from selfimprove.errors import TargetError
-from selfimprove.vcs.export import write_entries
+from selfimprove.vcs.export import make_folders, write_blobs
 from selfimprove.vcs.git import Git
 from selfimprove.vcs.quarantine import Entry, Quarantine, parse_tree
 
@@ -72,7 +72,8 @@ def _fill(q: Quarantine, level: _Level, links: Mapping[str, str], names: Mapping
         git = _git(git_dir)
         entries = parse_tree(git.run("ls-tree", "-r", "-z", "--full-tree", oid))
         dest = level.dest / path
-        write_entries(git, entries, dest)
+        make_folders(dest, entries)
+        write_blobs(git, entries, dest)
         deeper = {name: entry.oid for name, entry in entries.items() if entry.kind == "commit"}
         if deeper:
             inner = _Level(level.top / path, [git_dir], dest)

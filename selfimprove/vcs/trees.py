@@ -7,11 +7,12 @@ around the agent's work -> a tree in the quarantine again.
 from selfimprove.vcs.agent_tree import agent_clone
 from selfimprove.vcs.changes import Change, Collected, Odd
 from selfimprove.vcs.collect import Snapshot, collect, snapshot
-from selfimprove.vcs.export import Overlay, export, take_uncommitted
+from selfimprove.vcs.export import Frozen, Overlay, export, take_uncommitted
 
 __all__ = [
     "Change",
     "Collected",
+    "Frozen",
     "Odd",
     "Overlay",
     "Snapshot",

@@ -20,22 +20,10 @@ from selfimprove.vcs.trees import Change, Odd
 FILE = Entry("100644", "blob", "1" * 40)
 BASE = dict.fromkeys(
     (
-        "src/app.py",
-        "src/deep/util.py",
-        "src/conftest.py",
-        "src/package.json",
-        "tests/conftest.py",
-        "tests/data.json",
-        "bench/run.py",
-        "bench/helper.py",
-        "README.md",
-        "goal.md",
-        "Makefile",
-        "uv.lock",
-        ".github/workflows/ci.yml",
-        "CLAUDE.md",
-        ".gitattributes",
-        "secret/answers.txt",
+        *("src/app.py", "src/deep/util.py", "src/conftest.py", "src/package.json"),
+        *("tests/conftest.py", "tests/data.json", "bench/run.py", "bench/helper.py"),
+        *("README.md", "goal.md", "Makefile", "uv.lock", ".github/workflows/ci.yml"),
+        *("CLAUDE.md", ".gitattributes", "secret/answers.txt"),
     ),
     FILE,
 )

@@ -12,6 +12,7 @@ from selfimprove.errors import TargetError
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.target import Target
 from selfimprove.vcs.trees import (
+    Frozen,
     Overlay,
     agent_clone,
     collect,
@@ -88,6 +89,31 @@ def test_overlay_lays_sealed_paths_over_a_candidate(repo: Path, reopen, tmp_path
     assert made["goal.md"] == b"# goal"
     assert os.access(tmp_path / "out/tools/score.sh", os.X_OK)
     assert {"conftest.py", "secret.txt", "tests/data.json/x"}.isdisjoint(made)
+
+
+def test_equal_files_are_linked_from_a_frozen_tree(repo: Path, reopen, tmp_path: Path) -> None:
+    base = sh(repo, "rev-parse", "HEAD")
+    (repo / "src/util.py").chmod(0o755)  # the same bytes, another mode
+    changed = commit(repo, {"src/app.py": "X = 2\n", "new/file": "n", "goal.md": "# theirs"})
+    q = reopen(repo)
+    overlay = Overlay(base, frozenset({"bench/run.sh"}), extra_files={"goal.md": b"# g"})
+    export(q, base, tmp_path / "frozen", overlay)
+    export(q, changed, tmp_path / "out", overlay, like=Frozen(base, tmp_path / "frozen"))
+    export(q, changed, tmp_path / "written", overlay)
+    assert files(tmp_path / "out") == files(tmp_path / "written")
+    assert os.access(tmp_path / "out/src/util.py", os.X_OK)
+    shared = {
+        name
+        for name in files(tmp_path / "out")
+        if (tmp_path / "frozen" / name).exists()
+        and os.path.samestat(
+            (tmp_path / "frozen" / name).lstat(), (tmp_path / "out" / name).lstat()
+        )
+    }
+    assert shared == {".gitignore", "bench/run.sh"}
+    shutil.rmtree(tmp_path / "frozen/bench")  # gone meanwhile: written instead
+    export(q, changed, tmp_path / "again", overlay, like=Frozen(base, tmp_path / "frozen"))
+    assert files(tmp_path / "again") == files(tmp_path / "written")
 
 
 def test_uncommitted_files_are_taken_as_they_stand(repo: Path) -> None:
