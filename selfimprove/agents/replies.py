@@ -6,6 +6,8 @@ import hashlib
 from pathlib import Path
 from typing import ClassVar
 
+from pydantic import Field
+
 from selfimprove.contracts.agent import AgentReply, AgentRequest
 from selfimprove.contracts.base import Record
 from selfimprove.errors import ContractError
@@ -15,7 +17,7 @@ from selfimprove.store.files import json_bytes, remove, write_whole
 class KeptReply(Record):
     """One answer as it was paid for."""
 
-    additions: ClassVar[frozenset[str]] = frozenset({"commit"})
+    additions: ClassVar[frozenset[str]] = frozenset({"commit", "odd"})
 
     key: str
     spec: str
@@ -23,6 +25,8 @@ class KeptReply(Record):
     reply: AgentReply
     commit: str = ""
     """The commit that holds what an executor edited; its tree is gone by now."""
+    odd: dict[str, str] = Field(default_factory=dict)
+    """What its tree held that no commit can: path -> reason."""
 
 
 def request_key(request: AgentRequest, spec: str) -> str:

@@ -120,6 +120,17 @@ class Layers:
         finally:
             remove_tree(folder)
 
+    @contextmanager
+    def copied(self, prepared: Prepared) -> Iterator[Path]:
+        """A tree for one run as a private copy, whatever layers could do: its times are its own."""
+        folder = Path(tempfile.mkdtemp(dir=self._folder("runs")))
+        try:
+            for layer in prepared.stack:
+                copy_tree(layer, folder / "tree")
+            yield folder / "tree"
+        finally:
+            remove_tree(folder)
+
     def deps(self, commit: str | None = None) -> DepsLayer | None:
         """What `deps_command` makes of the base files, with the lock files of `commit`."""
         command = self.settings.deps_command

@@ -65,9 +65,9 @@ def planning_again(state: State, envelope: Envelope, payload: Payload) -> State:
     current = round_of(state)
     done = {k: v for k, v in current.step_done.items() if k not in ("planning", "critic_review")}
     planners = {
-        name: planner
-        if planner.plan and planner.plan.critic_approved
-        else changed(planner, status="pending", reviewed=False, verdicts=[], error="")
+        name: changed(planner, status="pending", reviewed=False, verdicts=[], critique_round=0)
+        if planner.plan and not planner.plan.critic_approved
+        else planner
         for name, planner in current.planners.items()
     }
     return with_round(
@@ -99,7 +99,7 @@ def families_assigned(state: State, _: Envelope, payload: Payload) -> State:
             files=given.get("files", []),
             revision=before.revision if before else 0,
         )
-    return with_round(state, planners=planners)
+    return with_round(state, planners=planners, assigned=payload["attempt"])
 
 
 def planner_failed(state: State, _: Envelope, payload: Payload) -> State:
@@ -111,13 +111,18 @@ def planner_failed(state: State, _: Envelope, payload: Payload) -> State:
 
 def gated(state: State, envelope: Envelope, payload: Payload) -> State:
     """`gate`: the decision on a plan, with the reviews written into it."""
+    if payload["decision"] == "retry":
+        name = payload["planner"]
+        rounds = round_of(state).planners[name].critique_round + 1
+        return with_planner(state, name, status="pending", critique_round=rounds)
     plan = Plan.parse(payload["plan"], envelope.id)
     return with_planner(state, plan.planner_id, plan=plan, reviewed=True)
 
 
 def quality(state: State, envelope: Envelope, payload: Payload) -> State:
     """`quality`: how many plans of the round passed."""
-    return with_round(state, quality=QualityReport.parse(payload["report"], envelope.id))
+    report = QualityReport.parse(payload["report"], envelope.id)
+    return with_round(state, quality=report, stock_taken=payload["attempt"])
 
 
 def executors_named(state: State, _: Envelope, payload: Payload) -> State:
@@ -157,6 +162,7 @@ def confirmed(state: State, envelope: Envelope, payload: Payload) -> State:
         score_before=payload.get("score_before"),
         score_after=payload.get("score_after"),
         disqualification=Disqualification.parse(cheat, envelope.id) if cheat else None,
+        at=envelope.timestamp,
     )
     return with_round(state, tournament=changed(tournament, confirmations=[*earlier, last]))
 
@@ -185,6 +191,11 @@ def recorded(state: State, envelope: Envelope, payload: Payload) -> State:
     return with_round(changed(state, **changes), history=history)
 
 
+def decided(state: State, _: Envelope, payload: Payload) -> State:
+    """`decided`: stop_check says whether another round follows."""
+    return with_round(state, decision=payload["decision"], reason=payload.get("reason", ""))
+
+
 def researched(state: State, envelope: Envelope, payload: Payload) -> State:
     """Intent `research`: the brief."""
     return with_round(state, brief=ResearchBrief.parse(payload["brief"], envelope.id))
@@ -202,6 +213,7 @@ def planned(state: State, envelope: Envelope, payload: Payload) -> State:
         status="completed",
         reviewed=False,
         verdicts=[],
+        critiques=[],
         error="",
     )
 
@@ -243,6 +255,6 @@ ROUND_EVENTS = {
     "confirmation": confirmed,
     "merge_report": reported,
     "recorded": recorded,
-    "decided": lambda state, _, __: state,
+    "decided": decided,
 }
 ROUND_INTENTS = {"research": researched, "plan": planned, "execute": executed}

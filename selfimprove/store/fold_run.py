@@ -15,6 +15,7 @@ from selfimprove.store.state import Facts, Incumbent, State
 def begun(state: State, envelope: Envelope, payload: dict[str, Any]) -> State:
     """`run_begun`: set-up fixed the facts."""
     facts = Facts.parse(payload["facts"], envelope.id)
+    state = changed(state, samples=[], seen={})
     settings = state.settings or AgentSettings(goal_slug=facts.goal_slug, topic_slug=facts.topic)
     settings = changed(settings, current_phase=payload.get("phase"))
     return changed(state, facts=facts, settings=settings, phase=payload.get("phase"))
@@ -29,7 +30,7 @@ def baselined(state: State, envelope: Envelope, payload: dict[str, Any]) -> Stat
     """`baseline`: the first score, or the incumbent's after conditions changed."""
     incumbent = Incumbent.parse(payload["incumbent"], envelope.id)
     fingerprint = Fingerprint.parse(payload["fingerprint"], envelope.id)
-    state = changed(state, incumbent=incumbent, fingerprint=fingerprint, samples=[])
+    state = changed(state, incumbent=incumbent, fingerprint=fingerprint, samples=[], seen={})
     if "facts" in payload:
         state = changed(state, facts=Facts.parse(payload["facts"], envelope.id))
     if "baseline" not in payload:
@@ -47,6 +48,11 @@ def opened(state: State, _: Envelope, payload: dict[str, Any]) -> State:
     state = with_settings(state, status="running", reason="", waiting_until="")
     if state.round and state.round.status == "interrupted":
         state = with_round(state, status="in_progress")
+    if "settings" in payload:
+        state = changed(state, config=payload["settings"])
+    if state.facts and "target_value" in payload:
+        facts = changed(state.facts, target_value=payload["target_value"])
+        state = changed(state, facts=facts)
     lost = int(payload.get("repeated_calls", 0))
     return changed(state, open_deeds={}, repeated_calls=state.repeated_calls + lost)
 

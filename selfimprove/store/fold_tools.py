@@ -33,6 +33,8 @@ def call_ended(state: State, envelope: Envelope, payload: Payload) -> State:
     tool = payload["tool"]
     if tool == "agent.ask":
         state = _charged(state, payload)
+        if state.round and "reply" in result:
+            state = with_round(state, answered=[*state.round.answered, result["reply"]])
     elif tool == "benchmark.run" and "sample" in result:
         state = _sampled(state, envelope, result)
     elif tool == "benchmark.pair" and "pair" in result:
@@ -61,7 +63,8 @@ def _sampled(state: State, envelope: Envelope, result: Payload) -> State:
     sample = Sample.parse(result["sample"], envelope.id)
     executor = result.get("executor")
     if executor is None:
-        return changed(state, samples=[*state.samples, sample])
+        seen = {**state.seen, **result.get("seen", {})}
+        return changed(state, samples=[*state.samples, sample], seen=seen)
     samples = [*round_of(state).executors[executor].samples, sample]
     return with_executor(state, executor, samples=samples)
 

@@ -95,7 +95,16 @@ class Journal:
         if self._closed:
             self.number += 1
             self._closed = False
-        envelope = Envelope(
+        envelope = self.preview(draft)
+        line = encode(envelope)
+        self._write(line)
+        self._seq, self._prev = envelope.seq, digest(line)
+        self._closed = is_checkpoint(envelope)
+        return envelope
+
+    def preview(self, draft: Draft) -> Envelope:
+        """The envelope that a message would become if it were appended now."""
+        return Envelope(
             id=f"msg_{self._seq + 1}",
             seq=self._seq + 1,
             prev=self._prev,
@@ -103,11 +112,6 @@ class Journal:
             timestamp=utc_now(),
             **draft.model_dump(),
         )
-        line = encode(envelope)
-        self._write(line)
-        self._seq, self._prev = envelope.seq, digest(line)
-        self._closed = is_checkpoint(envelope)
-        return envelope
 
     def _write(self, line: bytes) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -59,6 +59,10 @@ class Facts(Record):
     """Isolation level the run is measured at."""
     self_scored: list[str] = Field(default_factory=list)
     """Files in scope that also make the score."""
+    benchmark_files: list[str] = Field(default_factory=list)
+    """The benchmark's own files: its command's words that are files, goal.md, guards' scripts."""
+    profile: dict[str, Any] | None = None
+    """Where the baseline spent its time, where that could be learnt."""
 
 
 class Incumbent(Record):
@@ -81,6 +85,8 @@ class PlannerState(Record):
     verdicts: list[RuleVerdict] = Field(default_factory=list)
     critiques: list[CriticReply] = Field(default_factory=list)
     reviewed: bool = False
+    critique_round: int = 0
+    """How often the planner revised its plan for the critics."""
     error: str = ""
 
 
@@ -90,7 +96,8 @@ class Candidate(Record):
     commit: str
     tree: str
     files: list[str]
-    summary: str = ""
+    claim: dict[str, Any] | None = None
+    """The executor's own answer: stored, never used."""
     fix_attempts: int = 0
 
 
@@ -116,6 +123,8 @@ class Confirmation(Record):
     score_before: float | None = None
     score_after: float | None = None
     disqualification: Disqualification | None = None
+    at: str = ""
+    """When it was decided: the date of the commit that is published."""
 
 
 class TournamentState(Record):
@@ -131,6 +140,8 @@ class Round(Record):
 
     number: int
     status: Literal["in_progress", "completed", "failed", "interrupted"] = "in_progress"
+    answered: list[str] = Field(default_factory=list)
+    """Keys of the kept replies that were charged already."""
     step: StepName = "research"
     started_at: str
     updated_at: str
@@ -142,12 +153,20 @@ class Round(Record):
     """User ideas consumed by this round."""
     attempt: int = 0
     """How often planning was sent back by the quality report."""
+    stock_taken: int = 0
+    """The attempt for which the quality report was made."""
+    assigned: int = 0
+    """The attempt for which families were assigned."""
     refinement: Refinement | None = None
     planners: dict[str, PlannerState] = Field(default_factory=dict)
     quality: QualityReport | None = None
     executors: dict[str, ExecutorState] = Field(default_factory=dict)
     tournament: TournamentState = Field(default_factory=TournamentState)
     history: HistoryRecord | None = None
+    decision: str = ""
+    """What stop_check decided: `go_on`, or the status the run stops with."""
+    reason: str = ""
+    """Why it stops."""
 
     def approved(self) -> dict[str, Plan]:
         """The approved plans by executor id: the k-th approved plan in planner order."""
@@ -196,6 +215,8 @@ class State(Record):
     additions: ClassVar[frozenset[str]] = frozenset()
 
     facts: Facts | None = None
+    config: dict[str, Any] = Field(default_factory=dict)
+    """The settings of the process that has the run, or had it last."""
     trust: str = ""
     """Digest of what a person confirmed."""
     settings: AgentSettings | None = None
@@ -204,9 +225,11 @@ class State(Record):
     """Of the measurements that `incumbent` rests on."""
     samples: list[Sample] = Field(default_factory=list)
     """Baseline runs finished so far, while the baseline is being measured."""
+    seen: dict[str, Any] = Field(default_factory=dict)
+    """What the first baseline run showed besides: keys of the answer, files opened, profile."""
     incumbent: Incumbent | None = None
     published: str | None = None
-    """What the improvement branch is known to hold in the target."""
+    """What the improvement branch is known to hold in the target; None until it is born."""
     round: Round | None = None
     recent: list[HistoryRecord] = Field(default_factory=list)
     wins: list[Win] = Field(default_factory=list)
@@ -237,4 +260,6 @@ class State(Record):
     @property
     def held_back(self) -> bool:
         """Whether wins wait in the quarantine to be published."""
-        return bool(self.incumbent and self.published and self.incumbent.commit != self.published)
+        if self.incumbent is None or self.facts is None:
+            return False
+        return self.incumbent.commit != (self.published or self.facts.base_commit)

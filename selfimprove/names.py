@@ -1,0 +1,43 @@
+"""The refs of a run, by topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class RefNames:
+    """Branches and tags of one topic, as `interface.md` names them; short names, not full refs."""
+
+    topic: str
+    slug: str
+
+    @property
+    def improve(self) -> str:
+        """The improvement branch."""
+        return (
+            f"improve/{self.slug}"
+            if self.topic == "default"
+            else f"improve/{self.topic}-{self.slug}"
+        )
+
+    def experiment(self, number: int, executor_id: str) -> str:
+        """An experiment branch, in the quarantine alone."""
+        return f"experiment/{self._topic()}round_{number}_{executor_id}"
+
+    def archive(self, number: int, executor_id: str) -> str:
+        """The tag that keeps a measured loser."""
+        return f"archive/{self._topic()}round_{number}_{executor_id}"
+
+    def _topic(self) -> str:
+        return "" if self.topic == "default" else f"{self.topic}/"
+
+
+def branch(name: str) -> str:
+    """A branch's full ref."""
+    return f"refs/heads/{name}"
+
+
+def tag(name: str) -> str:
+    """A tag's full ref."""
+    return f"refs/tags/{name}"

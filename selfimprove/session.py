@@ -1,0 +1,301 @@
+"""One process at work on one run: open it under its lock, take it on, let it go in good order."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from selfimprove import __version__
+from selfimprove.contracts.agent import RunStatus
+from selfimprove.contracts.envelope import control
+from selfimprove.deps import Deadline, Deps
+from selfimprove.errors import ConfigError
+from selfimprove.loop import EXIT_CODES, Observer, Run, until_stopped
+from selfimprove.process import Child, StopToken, base_env, run_child
+from selfimprove.publisher import Move, Order
+from selfimprove.setup.begin import facts_of, measure_baseline, remeasure, run_begun
+from selfimprove.site import Site
+from selfimprove.steps.stop_check import why_stop
+from selfimprove.store import lock
+from selfimprove.store.files import write_whole
+from selfimprove.store.journal import Journal
+from selfimprove.store.record import load
+from selfimprove.store.state import State
+from selfimprove.store.writer import Writer
+from selfimprove.wiring import Control, build_deps, fingerprint_now, open_quarantine, open_room
+
+STOP_FILE_EVERY_S = 0.5
+CHART_TIMEOUT_S = 120.0
+FINISHED: frozenset[RunStatus] = frozenset(
+    {"target_reached", "plateau", "patience", "max_iterations", "circuit_breaker", "budget", "time"}
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the person asked of this start."""
+
+    confirm: Callable[[Site, State, Deps], str]
+    """Shows what would run and returns the digest confirmed; raises TrustError."""
+    observers: Sequence[Observer] = ()
+    deadline: Deadline = field(default_factory=Deadline)
+    say: Callable[[str], None] = lambda _: None
+    moved: str = ""
+    """`adopt` or `restore`: what to do about an improvement branch that its user moved."""
+    only_set_up: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a start ended."""
+
+    state: State
+    deps: Deps
+    exit_code: int
+    went_on: bool = True
+    """False where the run was finished and no limit had been raised."""
+
+
+def take_on(site: Site, asked: Asked, stop: StopToken) -> Outcome:
+    """Start a run or go on with it until it stops; raises UserError."""
+    prepare_root(site)
+    with lock.held(site.layout.lock), _stop_file(site.layout.stop_file, stop):
+        run = open_run(site, asked.observers)
+        control_ = Control(stop, asked.deadline, asked.say)
+        deps = _set_up(run, site, asked, control_)
+        if asked.only_set_up:
+            return Outcome(run.state, deps, 0)
+        finished = _finished(run.state, deps)
+        if finished:
+            asked.say(finished)
+            return Outcome(run.state, deps, EXIT_CODES.get(run.state.status, 0), went_on=False)
+        _settle_branch(run, deps, asked)
+        _open(run, site)
+        state = until_stopped(run, deps)
+        return Outcome(state, deps, EXIT_CODES.get(state.status, 0))
+
+
+def prepare_root(site: Site) -> None:
+    """Make the root, kept out of git by a .gitignore of its own, with the goal in force."""
+    site.layout.root.mkdir(parents=True, exist_ok=True)
+    ignore = site.layout.root.parent / ".gitignore"
+    if site.layout.root.parent.name == ".selfimprove" and not ignore.exists():
+        write_whole(ignore, b"*\n")
+    text = site.goal_text.encode()
+    if not site.layout.goal.is_file() or site.layout.goal.read_bytes() != text:
+        write_whole(site.layout.goal, text)
+    site.private.mkdir(parents=True, exist_ok=True)
+
+
+def open_run(site: Site, observers: Sequence[Observer]) -> Run:
+    """Fold what there is, mend the journal's tail, bring the documents up to date."""
+    layout = site.layout
+    trace = ""
+    journal = Journal(layout.journal, trace)
+    state, last = load(layout)
+    if state.facts is not None:
+        trace = state.facts.run_id
+        journal = Journal(layout.journal, trace)
+    writer = Writer(layout.root)
+    if state.facts is not None:
+        writer.catch_up(state, last)
+    return Run(state, journal, writer, observers)
+
+
+def _set_up(run: Run, site: Site, asked: Asked, steered: Control) -> Deps:
+    """Facts, trust and baseline, as far as they are missing; the deps that follow from them."""
+    if run.state.facts is None or run.state.baseline is None:
+        level = open_room(site, steered.stop).level
+        facts = facts_of(site, open_quarantine(site), level)
+        run.journal = Journal(site.layout.journal, facts.run_id)
+        run.append(run_begun(site, facts))
+    assert run.state.facts is not None
+    deps = build_deps(site, run.state.facts, steered)
+    _check_editable(site, deps, run.state)
+    digest = asked.confirm(site, run.state, deps)
+    if digest != run.state.trust:
+        run.append(control("setup", "trusted", digest=digest))
+    _check_tools(site, deps, run.state)
+    if run.state.baseline is None:
+        mark = fingerprint_now(site, deps, run.state.facts)
+        run.drive(measure_baseline(run.state, deps, mark))
+        deps = build_deps(site, run.state.facts, steered)
+    mark = fingerprint_now(site, deps, run.state.facts)
+    if mark != run.state.fingerprint:
+        asked.say(
+            "conditions have changed: the incumbent is measured anew"
+        )
+        run.drive(remeasure(run.state, deps, mark, "fingerprint changed"))
+    return deps
+
+
+def _check_editable(site: Site, deps: Deps, state: State) -> None:
+    assert state.facts is not None
+    if not deps.workshop.editable(state.facts.base_commit):
+        shown = ", ".join(site.goal.scope.in_scope)
+        raise ConfigError(
+            f"{site.goal_path}: nothing in scope can be edited (In scope: {shown})",
+            "name files of the commit that are not sealed, or list them in unsealed_files",
+        )
+
+
+def _check_tools(site: Site, deps: Deps, state: State) -> None:
+    """Every configured command's program must be the same inside the room as outside."""
+    assert state.incumbent is None or state.facts is not None
+    assert state.facts is not None
+    settings = site.config.settings
+    if state.baseline is not None:
+        return
+    commands = [settings.benchmark_command, settings.prepare_command]
+    commands += [guard.command for guard in settings.guards]
+    tree = deps.workshop.reading_tree(state.facts.base_commit)
+    for command in filter(None, commands):
+        check = deps.workshop.tools.room.which(command, tree)
+        if not check.ok:
+            raise ConfigError(check.message)
+
+
+def _finished(state: State, deps: Deps) -> str:
+    """Why a finished run does not go on; empty where it does."""
+    if state.status not in FINISHED:
+        return ""
+    stop = why_stop(state, deps.config.settings, deps.deadline)
+    if stop is None:
+        return ""
+    return f"this run has ended: {stop[1]}; raise that limit to go on"
+
+
+def _settle_branch(run: Run, deps: Deps, asked: Asked) -> None:
+    """Publish what was held back; stop, adopt or restore where the branch was moved."""
+    moved = deps.publisher.moved(run.state)
+    if moved and not asked.moved:
+        raise ConfigError(moved)
+    if moved:
+        _adopt_or_restore(run, deps, asked)
+    state = run.state
+    if state.incumbent and state.held_back:
+        order = deps.publisher.held_back_order(state)
+        done = deps.publisher.carry_out(order)
+        if done.published:
+            run.append(
+                control(
+                    "setup",
+                    "restored",
+                    published=done.published,
+                    iteration=state.number,
+                    details={"what": "wins that were held back are published"},
+                )
+            )
+
+
+def _adopt_or_restore(run: Run, deps: Deps, asked: Asked) -> None:
+    state = run.state
+    assert state.incumbent is not None
+    found = deps.publisher.found()
+    if asked.moved == "restore":
+        improve = deps.publisher.improve_ref
+        zeros = "0" * len(state.incumbent.commit)
+        wanted = state.incumbent.commit
+        order = Order(
+            improve=improve,
+            commit=wanted,
+            updates=[Move(ref=improve, new=wanted, old=found or zeros)],
+        )
+        done = deps.publisher.carry_out(order)
+        if done.published is None:
+            raise ConfigError(f"cannot restore the branch: {done.warning or done.where}", "free it")
+        details = {"what": "the branch was put back", "was": found}
+        run.append(
+            control(
+                "setup",
+                "restored",
+                published=done.published,
+                iteration=state.number,
+                details=details,
+            )
+        )
+        return
+    if found is None:
+        raise ConfigError(
+            "the improvement branch is gone: there is nothing to adopt", "use --restore"
+        )
+    deps.workshop.tools.quarantine.take(found)
+    incumbent = state.incumbent.model_copy(update={"commit": found})
+    run.append(
+        control(
+            "setup",
+            "adopted",
+            published=found,
+            incumbent=incumbent.document(),
+            iteration=state.number,
+            details={"what": "the user's commit is the incumbent", "commit": found},
+        )
+    )
+    assert run.state.facts is not None
+    assert run.state.fingerprint is not None
+    run.drive(remeasure(run.state, deps, run.state.fingerprint, "adopted"))
+
+
+def _open(run: Run, site: Site) -> None:
+    """Note the settings that changed since the last process, and that this one took the run up."""
+    state = run.state
+    settings = site.config.settings.document()
+    for name, value in settings.items():
+        if state.config and state.config.get(name) != value:
+            details = {
+                "field": name,
+                "old_value": state.config.get(name),
+                "new_value": value,
+                "source": str(site.config.sources.get(name, "settings")),
+            }
+            run.append(control("setup", "config_change", iteration=state.number, details=details))
+    lost = sum(deed.tool == "agent.ask" for deed in state.open_deeds.values())
+    run.append(
+        control(
+            "setup",
+            "run_opened",
+            version=__version__,
+            settings=settings,
+            goal_sha256=site.goal.sha256,
+            target_value=site.config.settings.target_value,
+            repeated_calls=lost,
+        )
+    )
+
+
+@contextmanager
+def _stop_file(path: Path, stop: StopToken) -> Iterator[None]:
+    """Watch for the `stop` file, as `selfimprove stop` leaves it."""
+    path.unlink(missing_ok=True)
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(STOP_FILE_EVERY_S):
+            if path.exists():
+                stop.set()
+                return
+
+    watcher = threading.Thread(target=watch, name="stop-file", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+        path.unlink(missing_ok=True)
+
+
+def draw_chart(root: Path) -> str:
+    """Draw the chart in a child process; says what went wrong, or nothing."""
+    child = Child(
+        argv=(sys.executable, "-m", "selfimprove.report.charts", str(root)),
+        cwd=root,
+        env=base_env(),
+        timeout=CHART_TIMEOUT_S,
+    )
+    outcome = run_child(child)
+    return "" if outcome.exit_code == 0 else outcome.stderr.decode("utf-8", "replace")[-300:]

@@ -1,0 +1,187 @@
+"""The set-up of a run as a step: facts, baseline, and what follows from it.
+
+Like every step it yields drafts and skips what the journal already has, so that a set-up that was
+interrupted goes on where it was.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Generator
+
+from selfimprove.bench.failures import Failed
+from selfimprove.bench.measure import Measured
+from selfimprove.bench.seeds import pair_seed, takes_seed
+from selfimprove.bench.stats import median
+from selfimprove.contracts.base import utc_now
+from selfimprove.contracts.benchmark import Fingerprint, Measurement, Sample
+from selfimprove.contracts.envelope import Draft, control, tool_call, tool_result
+from selfimprove.contracts.tracking import Baseline
+from selfimprove.deps import Deps
+from selfimprove.errors import ConfigError
+from selfimprove.site import Site, benchmark_files, refuse_blocked, starting_point, uncommitted
+from selfimprove.steps.milestones import first_phase
+from selfimprove.store.state import Facts, Incumbent, State
+from selfimprove.vcs.guard import self_scored
+from selfimprove.vcs.quarantine import Quarantine
+from selfimprove.vcs.scope import Scope
+
+RUNS = 3
+"""Validating runs of the benchmark."""
+LEAST_TIMEOUT = 60.0
+TIMEOUT_FACTOR = 5.0
+
+Drafts = Generator[Draft, State, State]
+
+
+def facts_of(site: Site, quarantine: Quarantine, level: str) -> Facts:
+    """What is fixed before anything is measured; raises TargetError, ConfigError."""
+    goal, settings = site.goal, site.config.settings
+    refuse_blocked(site, goal.slug)
+    ref, commit = starting_point(site)
+    quarantine.take(commit)
+    made = benchmark_files(site)
+    extra = {
+        path: quarantine.git.run("hash-object", "-w", "--stdin", stdin=data).decode().strip()
+        for path, data in uncommitted(site, made).items()
+    }
+    return Facts(
+        run_id=f"run_{uuid.uuid4().hex[:12]}",
+        topic=site.topic,
+        goal_slug=goal.slug,
+        objective=goal.objective,
+        metric=goal.metric.name,
+        direction=settings.benchmark_direction or goal.metric.direction,
+        target_value=settings.target_value,
+        target_branch=ref,
+        base_commit=commit,
+        improve_ref=f"refs/heads/{site.names(goal.slug).improve}",
+        benchmark_timeout=settings.benchmark_timeout or 0.0,
+        deterministic=False,
+        score_keys=[],
+        opened=[],
+        sealed_extra=extra,
+        level=level,
+        self_scored=self_scored(Scope.of(goal.scope, site.target.prefix), made),
+        benchmark_files=made,
+    )
+
+
+def run_begun(site: Site, facts: Facts) -> Draft:
+    """The first line of a run's journal."""
+    return control(
+        "setup",
+        "run_begun",
+        facts=facts.document(),
+        goal=site.goal.document(),
+        phase=first_phase(site.goal),
+    )
+
+
+def measure_baseline(state: State, deps: Deps, mark: Fingerprint) -> Drafts:
+    """Run the benchmark until it has been seen to give a score three times; then fix the facts."""
+    facts = state.facts
+    assert facts is not None
+    if state.baseline is not None:
+        return state
+    while len(state.samples) < RUNS:
+        state = yield from _one_run(deps, facts, len(state.samples))
+    samples = state.samples
+    slowest = max(sample.duration_s for sample in samples)
+    timeout = facts.benchmark_timeout or max(LEAST_TIMEOUT, TIMEOUT_FACTOR * slowest)
+    settled = facts.model_copy(
+        update={
+            "benchmark_timeout": timeout,
+            "deterministic": deterministic(samples),
+            "score_keys": state.seen.get("keys", []),
+            "opened": state.seen.get("opened", []),
+            "profile": state.seen.get("profile"),
+        }
+    )
+    score = median([sample.score for sample in samples])
+    sub_scores = samples[-1].sub_scores
+    incumbent = Incumbent(commit=facts.base_commit, score=score, sub_scores=sub_scores)
+    baseline = Baseline(
+        metric=facts.metric,
+        direction=facts.direction,
+        score=score,
+        sub_scores=sub_scores,
+        deterministic=settled.deterministic,
+        commit=facts.base_commit,
+        measurement=Measurement(samples=samples, fingerprint=mark),
+        timestamp=utc_now(),
+    )
+    return (
+        yield control(
+            "setup",
+            "baseline",
+            baseline=baseline.document(),
+            incumbent=incumbent.document(),
+            fingerprint=mark.document(),
+            facts=settled.document(),
+        )
+    )
+
+
+def _one_run(deps: Deps, facts: Facts, index: int) -> Drafts:
+    settings = deps.config.settings
+    seeded = takes_seed(settings.benchmark_command, settings.seed_env)
+    seed = pair_seed(facts.run_id, 0, index, "baseline") if seeded else None
+    call = tool_call(
+        f"setup/baseline_{index + 1}",
+        "benchmark.run",
+        commit=facts.base_commit,
+        seed=seed,
+        purpose="baseline",
+    )
+    yield call
+    log = f"round_0/baseline_{index + 1}.log"
+    if index == 0:
+        found, seen = deps.bench.watched(facts.base_commit, log, seed)
+    else:
+        found, seen = deps.bench.measure(facts.base_commit, log, seed), {}
+    if isinstance(found, Failed):
+        yield tool_result(call, {"failed": found.analysis.document()})
+        why = " ".join(found.analysis.why.split())[:300]
+        raise ConfigError(
+            f"benchmark {settings.benchmark_command!r}: {found.analysis.what}"
+            + (f" ({why})" if why else ""),
+            f"see {deps.workshop.tools.logs / log}, mend the command or its format, start again",
+        )
+    assert isinstance(found, Measured)
+    if index == 0:
+        seen = {**seen, "keys": sorted(found.keys), "primary": found.primary}
+    spent = {"duration_s": round(found.sample.duration_s, 3)}
+    return (yield tool_result(call, {"sample": found.sample.document(), "seen": seen}, spent))
+
+
+def deterministic(samples: list[Sample]) -> bool:
+    """Every run gave the same score to the last digit."""
+    return len({sample.score for sample in samples}) == 1
+
+
+def remeasure(state: State, deps: Deps, mark: Fingerprint, reason: str) -> Drafts:
+    """Measure the incumbent anew, where conditions are no longer those of its score."""
+    assert state.incumbent is not None
+    samples = []
+    for index in range(RUNS):
+        found = deps.bench.measure(state.incumbent.commit, f"round_0/again_{index + 1}.log", None)
+        if isinstance(found, Failed):
+            raise ConfigError(
+                f"the benchmark fails on the incumbent: {found.analysis.what}", "mend it"
+            )
+        samples.append(found.sample)
+    incumbent = Incumbent(
+        commit=state.incumbent.commit,
+        score=median([sample.score for sample in samples]),
+        sub_scores=samples[-1].sub_scores,
+    )
+    return (
+        yield control(
+            "setup",
+            "baseline",
+            incumbent=incumbent.document(),
+            fingerprint=mark.document(),
+            reason=reason,
+        )
+    )

@@ -1,0 +1,167 @@
+"""Asking agents in parallel: announced, asked, asked once more with the error, reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Generic, Protocol, Self, TypeVar
+
+from selfimprove.agents.base import AgentFailure
+from selfimprove.agents.replies import KeptReply, request_key
+from selfimprove.contracts.agent import AgentRequest
+from selfimprove.contracts.envelope import Draft, tool_call, tool_result
+from selfimprove.deps import Deps
+from selfimprove.steps.base import round_of
+from selfimprove.store.state import State
+
+T = TypeVar("T")
+
+
+class Worker(Protocol):
+    """Asks one agent and keeps its reply; called in a thread of its own."""
+
+    def kept(self, request: AgentRequest) -> KeptReply | None:
+        """The reply that this very request got before, if it was kept."""
+        ...
+
+    def __call__(self, request: AgentRequest) -> KeptReply:
+        """Ask; raises AgentFailure, Stopped."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One question to one agent."""
+
+    correlation_id: str
+    request: AgentRequest
+    spec: str
+    worker: Worker
+    attempt: int = 1
+    name: str = ""
+    """Told apart by this where one agent is asked several things; else by its id."""
+
+    @property
+    def key(self) -> str:
+        """What its answer is returned under."""
+        return self.name or self.request.agent_id
+
+
+Answer = KeptReply | AgentFailure
+Asking = Generator[Draft, State, dict[str, Answer]]
+
+TRIES = 2
+"""An agent that fails is asked once more with the error, then left out of the round."""
+
+
+def intent(ask: Ask) -> Draft:
+    """The intent of a paid call; the request itself is named by its digest."""
+    return tool_call(
+        ask.correlation_id,
+        "agent.ask",
+        agent=ask.request.agent_id,
+        role=ask.request.role,
+        spec=ask.spec,
+        session_id=ask.request.session_id,
+        request=request_key(ask.request, ask.spec),
+        attempt=ask.attempt,
+    )
+
+
+def outcome(ask: Ask, answer: Answer) -> Draft:
+    """The result of a call, with what it cost."""
+    call = intent(ask)
+    if isinstance(answer, AgentFailure):
+        result = {
+            "agent": ask.request.agent_id,
+            "ok": False,
+            "kind": answer.kind,
+            "error": answer.message,
+        }
+        return tool_result(call, result)
+    result = {"agent": ask.request.agent_id, "ok": True, "reply": answer.key}
+    return tool_result(call, result, answer.reply.usage.document())
+
+
+def again(ask: Ask, failure: AgentFailure) -> Ask:
+    """The same question with the error of the first answer."""
+    feedback = [*ask.request.context.get("feedback", []), f"your last answer failed: {failure}"]
+    context = {**ask.request.context, "feedback": feedback}
+    prompt = f"{ask.request.prompt}\n\nYour last answer could not be used: {failure}\n"
+    request = ask.request.model_copy(update={"context": context, "prompt": prompt})
+    return replace(ask, request=request, attempt=ask.attempt + 1)
+
+
+def ask_all(state: State, deps: Deps, asks: Sequence[Ask]) -> Asking:
+    """Ask every agent at once; returns each one's answer by its key, in the order asked."""
+    answers: dict[str, Answer] = {}
+    running: dict[Future[KeptReply], Ask] = {}
+    with Pool[KeptReply](deps, len(asks)) as pool:
+        for ask in asks:
+            kept = yield from kept_reply(state, ask)
+            if kept is not None:
+                answers[ask.key] = kept
+                continue
+            yield intent(ask)
+            running[pool.submit(partial(ask.worker, ask.request))] = ask
+        while running:
+            done = pool.wait(running)
+            for future in sorted(done, key=lambda each: running[each].key):
+                ask = running.pop(future)
+                answer = settled(future)
+                yield outcome(ask, answer)
+                if isinstance(answer, AgentFailure) and ask.attempt < TRIES:
+                    ask = again(ask, answer)
+                    yield intent(ask)
+                    running[pool.submit(partial(ask.worker, ask.request))] = ask
+                else:
+                    answers[ask.key] = answer
+    return {ask.key: answers[ask.key] for ask in asks}
+
+
+def kept_reply(state: State, ask: Ask) -> Generator[Draft, State, KeptReply | None]:
+    """The reply kept from before a crash; charged now where the crash came before that."""
+    kept = ask.worker.kept(ask.request)
+    if kept is not None and kept.key not in round_of(state).answered:
+        yield intent(ask)
+        yield outcome(ask, kept)
+    return kept
+
+
+def settled(future: Future[KeptReply]) -> Answer:
+    """What a worker came back with; a bug in it, or a stop, is raised here."""
+    error = future.exception()
+    if isinstance(error, AgentFailure):
+        return error
+    return future.result()
+
+
+class Pool(Generic[T]):
+    """Threads that are stopped, not abandoned, when the step ends early."""
+
+    def __init__(self, deps: Deps, size: int) -> None:
+        self._deps = deps
+        self._pool = ThreadPoolExecutor(max(1, size), thread_name_prefix="agent")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            # a worker runs its child under the same token: ending that ends the worker
+            self._deps.stop.set()
+        self._pool.shutdown(wait=True, cancel_futures=kind is not None)
+
+    def submit(self, work: Callable[[], T]) -> Future[T]:
+        """Start some work in a thread."""
+        return self._pool.submit(work)
+
+    def wait(self, running: Iterable[Future[T]]) -> set[Future[T]]:
+        """The workers that came back; looks up now and then so that a stop is seen."""
+        while True:
+            done, _ = wait(list(running), timeout=0.5, return_when=FIRST_COMPLETED)
+            self._deps.stop.raise_if_set()
+            if done:
+                return done

@@ -1,0 +1,49 @@
+"""What an agent is told: the documents its role reads, and the prompt made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from selfimprove.agents.prompts import Question, build_request
+from selfimprove.contracts.agent import AgentRequest, AgentRole
+from selfimprove.deps import Deps
+from selfimprove.steps.base import round_of
+from selfimprove.store.state import State
+
+
+def common(state: State, deps: Deps) -> dict[str, Any]:
+    """The documents that every role reads."""
+    goal = deps.config.goal.document()
+    goal["scope"]["hidden"] = []  # what is hidden is in no agent's prompt
+    return {
+        "goal": goal,
+        "settings": deps.config.settings.document(),
+        "history": [record.document() for record in state.recent],
+        "rules": list(deps.harness.rules),
+        "ideas": round_of(state).ideas,
+        "feedback": [],
+    }
+
+
+def request(
+    state: State, role: AgentRole, agent_id: str, context: dict[str, Any], call: str = ""
+) -> AgentRequest:
+    """A request to one agent; `call` tells its calls of one round apart in the session id."""
+    current = round_of(state)
+    assert state.facts is not None
+    session = "/".join(
+        part for part in (state.facts.run_id, f"round_{current.number}", agent_id, call) if part
+    )
+    return build_request(Question(role, current.number, agent_id, session, context))
+
+
+def for_offline(state: State, deps: Deps) -> dict[str, Any]:
+    """What only agents that learn from every result are shown besides."""
+    assert state.facts is not None
+    current = round_of(state)
+    return {
+        "attempts": deps.attempts.best_and_last(state.facts.direction),
+        "editable": deps.workshop.editable(current.incumbent.commit),
+        "incumbent_tree": deps.workshop.tree_oid(current.incumbent.commit),
+        "profile": state.facts.profile,
+    }

@@ -1,0 +1,218 @@
+"""Step 3: rules in code first and last, agents in between; a gate decides on every plan.
+
+Critics can only reject. A plan that they score below the threshold goes back to its planner; when
+too few plans of the round pass, planning is sent back with a refinement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from selfimprove.agents.base import AgentFailure
+from selfimprove.contracts.agent import AgentRole
+from selfimprove.contracts.critique import CriticReply, RuleVerdict
+from selfimprove.contracts.envelope import Draft, control, critique
+from selfimprove.contracts.plan import ArchitectReview, Plan
+from selfimprove.deps import Deps
+from selfimprove.review.checklist import advice
+from selfimprove.review.context import ReviewContext
+from selfimprove.review.critique import architect_review, malformed, panel_verdict, reviewed
+from selfimprove.review.gates import decide
+from selfimprove.review.quality import quality_report
+from selfimprove.review.rules import review_plan
+from selfimprove.steps.asking import Answer, Ask, ask_all
+from selfimprove.steps.base import Drafts, round_of, topic
+from selfimprove.steps.context import common, for_offline, request
+from selfimprove.steps.planning import plan_all
+from selfimprove.steps.reviewing import review_context
+from selfimprove.store.state import State
+
+Flow = Generator[Draft, State, State]
+
+
+def run(state: State, deps: Deps) -> Drafts:
+    """Review until every plan is decided on; then say how many passed."""
+    while waiting := _undecided(state):
+        state = yield from _review(state, deps, waiting)
+        retrying = [n for n, p in round_of(state).planners.items() if p.status == "pending"]
+        state = yield from plan_all(state, deps, retrying)
+    yield from _take_stock(state, deps)
+
+
+def _undecided(state: State) -> list[str]:
+    planners = round_of(state).planners
+    return [name for name, each in planners.items() if each.plan and not each.reviewed]
+
+
+def _review(state: State, deps: Deps, names: list[str]) -> Flow:
+    """Rules, then architect and critics for what passed them, then the gate."""
+    state, contexts = yield from _rules(state, deps, names)
+    sound = [
+        name for name in names if all(v.passed for v in round_of(state).planners[name].verdicts)
+    ]
+    answers = yield from ask_all(state, deps, _asks(state, deps, sound))
+    for name in sound:
+        for critic in _critics(deps):
+            reply = _critic_reply(answers[f"{name}/{critic}"])
+            about = topic(state, "critic_review", name)
+            state = yield critique(about, critic, planner=name, **reply.document())
+    for name in names:
+        architect = answers.get(f"{name}/architect")
+        state = yield from _gate(state, deps, name, (contexts[name], architect))
+    return state
+
+
+def _rules(
+    state: State, deps: Deps, names: list[str]
+) -> Generator[Draft, State, tuple[State, dict[str, ReviewContext]]]:
+    contexts: dict[str, ReviewContext] = {}
+    standing = list(round_of(state).approved().values())
+    for name in names:
+        plan = round_of(state).planners[name].plan
+        assert plan is not None
+        contexts[name] = review_context(state, deps, standing)
+        verdicts = [
+            *review_plan(plan, contexts[name]),
+            obeys(plan, round_of(state).planners[name].families),
+        ]
+        failed = [verdict for verdict in verdicts if not verdict.passed]
+        state = yield critique(
+            topic(state, "critic_review", name),
+            "rules",
+            planner=name,
+            verdict="fail" if failed else "pass",
+            score=0.0 if failed else 1.0,
+            checked=[verdict.rule for verdict in verdicts],
+            verdicts=[verdict.document() for verdict in verdicts],
+            fixes=[verdict.remedy for verdict in failed],
+        )
+        if not failed:
+            standing.append(plan)
+    return state, contexts
+
+
+def obeys(plan: Plan, families: list[str]) -> RuleVerdict:
+    """Whether the planner kept to the families it was assigned (H003 catches the rest)."""
+    return (
+        RuleVerdict(rule="assignment", passed=True)
+        if plan.approach_family in families
+        else RuleVerdict(
+            rule="assignment",
+            passed=False,
+            code="family_not_assigned",
+            message=f"family {plan.approach_family!r} was not assigned to this planner",
+            remedy=f"choose from {', '.join(families)}",
+        )
+    )
+
+
+def _critics(deps: Deps) -> list[str]:
+    return [f"critic_{k}" for k in range(1, deps.config.settings.number_of_max_critics + 1)]
+
+
+def _asks(state: State, deps: Deps, names: list[str]) -> list[Ask]:
+    asks = []
+    for name in names:
+        asks.append(_reviewer(state, deps, name, "architect", "architect"))
+        asks.extend(_reviewer(state, deps, name, "critic", critic) for critic in _critics(deps))
+    return asks
+
+
+def _reviewer(state: State, deps: Deps, name: str, role: AgentRole, reviewer: str) -> Ask:
+    current = round_of(state)
+    planner = current.planners[name]
+    assert planner.plan is not None
+    position = int(reviewer.rpartition("_")[2]) - 1 if role == "critic" else 0
+    agent = deps.roster.agent(role, position)
+    context = common(state, deps) | {
+        "brief": current.brief.document() if current.brief else None,
+        "plan": planner.plan.document(),
+        "plans": [each.plan.document() for each in current.planners.values() if each.plan],
+        "family": planner.families,
+    }
+    if agent.spec == "offline":
+        context |= for_offline(state, deps)
+    worker = deps.workshop.reader(agent, current.incumbent.commit)
+    asked = request(state, role, reviewer, context, f"{name}_{planner.revision}")
+    about = topic(state, "critic_review", name, reviewer)
+    return Ask(about, asked, agent.spec, worker, name=f"{name}/{reviewer}")
+
+
+def _critic_reply(answer: Answer) -> CriticReply:
+    """A critic that failed twice counts as a malformed critique: score 0 and one issue."""
+    if isinstance(answer, AgentFailure):
+        return malformed(str(answer))
+    return CriticReply.model_validate(answer.reply.output)
+
+
+def _gate(state: State, deps: Deps, name: str, known: tuple[ReviewContext, Answer | None]) -> Flow:
+    context, answer = known
+    settings = deps.config.settings
+    planner = round_of(state).planners[name]
+    plan = planner.plan
+    assert plan is not None
+    verdicts = list(planner.verdicts)
+    if all(verdict.passed for verdict in verdicts):
+        verdicts.append(
+            panel_verdict(
+                planner.critiques, settings.number_of_max_critics, settings.approval_threshold
+            )
+        )
+    gate = decide(
+        settings.gate_policy, verdicts, planner.critique_round + 1, settings.max_critique_rounds
+    )
+    said = None
+    if answer is not None and not isinstance(answer, AgentFailure):
+        said = ArchitectReview.model_validate(answer.reply.output)
+    architect = architect_review(said, verdicts, advice(plan, context))
+    decided = reviewed(plan, verdicts, architect)
+    return (
+        yield control(
+            topic(state, "critic_review", name),
+            "gate",
+            planner=name,
+            **gate.document(),
+            plan=decided.document(),
+        )
+    )
+
+
+def _take_stock(state: State, deps: Deps) -> Drafts:
+    """Report the quality of the round's plans; send planning back where too few passed."""
+    settings, current = deps.config.settings, round_of(state)
+    if current.quality is None or current.attempt > current.stock_taken:
+        plans = [
+            (each.plan, _all_verdicts(each.plan, each.verdicts))
+            for each in current.planners.values()
+            if each.plan
+        ]
+        files = deps.workshop.editable(current.incumbent.commit)
+        report = quality_report(plans, settings.quality_threshold, files)
+        state = yield control(
+            topic(state, "critic_review"),
+            "quality",
+            report=report.document(),
+            attempt=current.attempt,
+        )
+    report_now = round_of(state).quality
+    assert report_now is not None
+    refinement = report_now.suggested_refinement
+    mendable = any(p.plan and not p.plan.critic_approved for p in current.planners.values())
+    if (
+        refinement is not None
+        and mendable
+        and settings.adaptive_refinement
+        and current.attempt < settings.max_plan_retries
+    ):
+        yield control(
+            topic(state, "critic_review"), "planning_again", refinement=refinement.document()
+        )
+
+
+def _all_verdicts(plan: Plan, verdicts: list[RuleVerdict]) -> list[RuleVerdict]:
+    """The rules' verdicts, and the critics' where it was they who refused."""
+    if plan.critic_approved or any(not verdict.passed for verdict in verdicts):
+        return verdicts
+    reason = plan.critic_review.rejection_reason if plan.critic_review else None
+    refused = RuleVerdict(rule="critics", passed=False, code="low_score", message=reason or "")
+    return [*verdicts, refused]

@@ -1,0 +1,197 @@
+"""Executors at work in parallel: edit, look at the commit, run the guards, mend, at most so often.
+
+Each executor is a small machine of two kinds of work, done in threads: asking its agent (which
+ends in a commit), and inspecting that commit. The step's own thread alone journals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from selfimprove.agents.base import AgentFailure
+from selfimprove.agents.replies import KeptReply
+from selfimprove.contracts.envelope import Draft, control, plan_step
+from selfimprove.deps import Deps
+from selfimprove.steps import results
+from selfimprove.steps.asking import (
+    TRIES,
+    Ask,
+    Pool,
+    again,
+    intent,
+    kept_reply,
+    outcome,
+)
+from selfimprove.steps.base import round_of, topic
+from selfimprove.steps.context import common, request
+from selfimprove.store.state import Candidate, State
+from selfimprove.workshop import Inspection
+
+Flow = Generator[Draft, State, State]
+
+
+@dataclass(frozen=True)
+class _Asking:
+    executor: str
+    ask: Ask
+
+
+@dataclass(frozen=True)
+class _Inspecting:
+    executor: str
+    ask: Ask
+    kept: KeptReply
+
+
+@dataclass(frozen=True)
+class Mend:
+    """What an executor is sent back with: which attempt, what failed, and its last commit."""
+
+    attempt: int = 0
+    feedback: str = ""
+    commit: str = ""
+
+
+_Work = _Asking | _Inspecting
+_Came = KeptReply | Inspection
+
+
+def edit_all(state: State, deps: Deps) -> Flow:
+    """Bring every executor to a candidate commit or a result."""
+    owing = [
+        name
+        for name, executor in round_of(state).executors.items()
+        if executor.result is None and executor.candidate is None
+    ]
+    running: dict[Future[_Came], _Work] = {}
+    with Pool[_Came](deps, len(owing)) as pool:
+        for name in owing:
+            state = yield from _begin(state, deps, pool, running, _ask(state, deps, name, Mend()))
+        while running:
+            for future in sorted(pool.wait(running), key=lambda each: running[each].executor):
+                work = running.pop(future)
+                if isinstance(work, _Asking):
+                    state = yield from _answered(state, deps, (pool, running), work, future)
+                else:
+                    state = yield from _inspected(state, deps, (pool, running), work, future)
+    return state
+
+
+_Engine = tuple[Pool[_Came], dict[Future[_Came], _Work]]
+
+
+def _begin(
+    state: State,
+    deps: Deps,
+    pool: Pool[_Came],
+    running: dict[Future[_Came], _Work],
+    ask: Ask,
+) -> Flow:
+    name = ask.request.agent_id
+    kept = yield from kept_reply(state, ask)
+    if kept is not None:
+        _inspect(deps, (pool, running), _Asking(name, ask), kept, state)
+        return state
+    state = yield control(
+        topic(state, "execution", name), "executor_status", executor=name, status="running"
+    )
+    state = yield intent(ask)
+    running[pool.submit(partial(ask.worker, ask.request))] = _Asking(name, ask)
+    return state
+
+
+def _answered(
+    state: State, deps: Deps, engine: _Engine, work: _Asking, future: Future[_Came]
+) -> Flow:
+    pool, running = engine
+    error = future.exception()
+    if isinstance(error, AgentFailure):
+        state = yield outcome(work.ask, error)
+        if work.ask.attempt < TRIES:
+            return (yield from _begin(state, deps, pool, running, again(work.ask, error)))
+        return (yield _failed(state, work.executor, error))
+    kept = future.result()
+    assert isinstance(kept, KeptReply)
+    state = yield outcome(work.ask, kept)
+    _inspect(deps, engine, work, kept, state)
+    return state
+
+
+def _inspect(deps: Deps, engine: _Engine, work: _Asking, kept: KeptReply, state: State) -> None:
+    pool, running = engine
+    current = round_of(state)
+    inspect = partial(
+        deps.workshop.inspect,
+        current.incumbent.commit,
+        kept,
+        current.plan_of(work.executor),
+        f"round_{current.number}/{work.executor}",
+    )
+    running[pool.submit(inspect)] = _Inspecting(work.executor, work.ask, kept)
+
+
+def _inspected(
+    state: State, deps: Deps, engine: _Engine, work: _Inspecting, future: Future[_Came]
+) -> Flow:
+    pool, running = engine
+    found = future.result()
+    assert isinstance(found, Inspection)
+    fixes = int(work.ask.request.context.get("fix_attempt", 0))
+    executor = round_of(state).executors[work.executor]
+    if found.ok:
+        candidate = Candidate(
+            commit=kept_commit(work.kept),
+            tree=found.tree,
+            files=list(found.files),
+            claim=work.kept.reply.output,
+            fix_attempts=fixes,
+        )
+        about = topic(state, "execution", work.executor)
+        return (
+            yield plan_step(
+                about, "execute", executor=work.executor, candidate=candidate.document()
+            )
+        )
+    if found.feedback and fixes < deps.config.settings.max_fix_attempts:
+        ask = _ask(state, deps, work.executor, Mend(fixes + 1, found.feedback, work.kept.commit))
+        return (yield from _begin(state, deps, pool, running, ask))
+    assert found.analysis is not None
+    result = results.failure(work.executor, executor, found.analysis, found.disqualification)
+    result = result.model_copy(update={"claim": work.kept.reply.output})
+    about = topic(state, "execution", work.executor)
+    return (yield control(about, "result", result=result.document()))
+
+
+def kept_commit(kept: KeptReply) -> str:
+    """The commit that an executor's kept reply names."""
+    assert kept.commit, "an executor's reply is kept with its commit"
+    return kept.commit
+
+
+def _ask(state: State, deps: Deps, name: str, mend: Mend) -> Ask:
+    current = round_of(state)
+    agent = deps.roster.agent("executor", int(name.removeprefix("executor_")) - 1)
+    context: dict[str, Any] = common(state, deps) | {
+        "plan": current.plan_of(name).document(),
+        "feedback": [mend.feedback] if mend.feedback else [],
+    }
+    if mend.attempt:
+        context["fix_attempt"] = mend.attempt
+    worker = deps.workshop.editor(agent, current.incumbent.commit, mend.commit, current.started_at)
+    asked = request(state, "executor", name, context, f"fix_{mend.attempt}" if mend.attempt else "")
+    return Ask(topic(state, "execution", name), asked, agent.spec, worker)
+
+
+def _failed(state: State, name: str, error: AgentFailure) -> Draft:
+    told = results.analysis(
+        "timeout" if error.kind == "timeout" else "infrastructure",
+        f"the executor failed twice: {error}",
+        "the agent that was to carry the plan out gave no usable answer",
+        "the plan itself was not tested",
+    )
+    result = results.failure(name, round_of(state).executors[name], told)
+    return control(topic(state, "execution", name), "result", result=result.document())

@@ -1,0 +1,65 @@
+"""Phases and milestones of a goal: noted as events, never a reason to merge or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from selfimprove.contracts.goal import Goal, Phase
+from selfimprove.expressions import simple
+from selfimprove.store.state import State
+
+_COMPARE = {
+    "<=": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b,
+    "<": lambda a, b: a < b,
+    ">": lambda a, b: a > b,
+    "==": lambda a, b: a == b,
+}
+
+
+def transitions(state: State, goal: Goal) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """What the incumbent has reached since the last round: (about, event, details)."""
+    values = known_values(state, goal)
+    for milestone in goal.milestones:
+        if milestone.name not in state.milestones and holds(milestone.target, values):
+            reached: dict[str, Any] = {"milestone": milestone.name, "target": milestone.target}
+            yield f"milestone_{milestone.name}", "milestone_reached", reached
+    phase = next((each for each in goal.phases if each.name == state.phase), None)
+    if phase and phase.targets and all(holds(target, values) for target in phase.targets):
+        details: dict[str, Any] = {
+            "field": "current_phase",
+            "old_value": phase.name,
+            "new_value": _after(goal, phase),
+            "source": "goal",
+        }
+        yield f"phase_{phase.name}", "phase_transition", details
+
+
+def _after(goal: Goal, phase: Phase) -> str | None:
+    following = goal.phases[goal.phases.index(phase) + 1 :]
+    return following[0].name if following else None
+
+
+def first_phase(goal: Goal) -> str | None:
+    """The phase a run begins in."""
+    active = [phase for phase in goal.phases if phase.status == "active"]
+    pending = [phase for phase in goal.phases if phase.status != "completed"]
+    return next((phase.name for phase in active or pending), None)
+
+
+def known_values(state: State, goal: Goal) -> dict[str, float]:
+    """What an expression may speak of: `score`, the metric by name, and every sub-score."""
+    if state.incumbent is None:
+        return {}
+    score = state.incumbent.score
+    return {**state.incumbent.sub_scores, goal.metric.name: score, "score": score}
+
+
+def holds(text: str, values: dict[str, float]) -> bool:
+    """Whether a comparison such as `dim_a >= 90` is true; False where its name is unknown."""
+    parsed = simple(text)
+    if parsed is None or parsed[0] not in values:
+        return False
+    name, compare, number = parsed
+    return bool(_COMPARE[compare](values[name], number))

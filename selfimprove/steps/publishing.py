@@ -1,0 +1,54 @@
+"""Publishing a win and archiving losers: announced, done by compare-and-swap, reported."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from selfimprove.contracts.envelope import Draft, tool_call, tool_result
+from selfimprove.deps import Deps
+from selfimprove.steps.base import round_of, topic
+from selfimprove.store.state import Confirmation, State
+
+
+def publish(state: State, deps: Deps) -> Generator[Draft, State, tuple[State, str, bool]]:
+    """Move the improvement branch to the confirmed merge, if there is one, and tag the losers.
+
+    Returns the state, the commit that is now the incumbent, and whether it is held back.
+    """
+    current = round_of(state)
+    won = next((each for each in current.tournament.confirmations if each.holds), None)
+    commit = _final(state, deps, won) if won else current.incumbent.commit
+    order = deps.publisher.order(state, commit, won.executor_id if won else "")
+    if not order.updates:
+        return state, commit, False
+    call = tool_call(topic(state, "tournament", "publish"), "git.publish", **order.document())
+    yield call
+    done = deps.publisher.carry_out(order)
+    state = yield tool_result(call, done.document())
+    return state, commit, done.held_back
+
+
+def _final(state: State, deps: Deps, won: Confirmation) -> str:
+    """The commit to publish: the confirmed tree and parents, its message telling the story."""
+    current, facts = round_of(state), state.facts
+    assert facts is not None
+    plan = current.plan_of(won.executor_id)
+    pairs = len(won.pairs)
+    confidence = "deterministic" if facts.deterministic else f"{pairs} of {pairs} pairs"
+    message = (
+        f"{plan.approach_family}: {_subject(plan.hypothesis)}\n\n{plan.hypothesis}\n\n"
+        f"Plan: {plan.plan_id}\n"
+        f"Score-Before: {won.score_before!r}\n"
+        f"Score-After: {won.score_after!r}\n"
+        f"Confidence: {confidence}\n"
+        f"Benchmark: {' '.join(deps.config.settings.benchmark_command.split())}\n"
+    )
+    candidate = current.executors[won.executor_id].candidate
+    assert candidate is not None
+    return deps.workshop.merge(current.incumbent.commit, candidate.commit, message, won.at)
+
+
+def _subject(hypothesis: str) -> str:
+    """The hypothesis as a commit's first line."""
+    line = " ".join(hypothesis.split())
+    return line if len(line) <= 60 else f"{line[:57]}..."

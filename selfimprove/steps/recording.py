@@ -1,0 +1,209 @@
+"""Step 6: what the round tried and what came of it, for charts and for the rounds after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from selfimprove.contracts.benchmark import BenchmarkResult, FailureAnalysis
+from selfimprove.contracts.envelope import Draft, control
+from selfimprove.contracts.history import HistoryRecord, Loser, Winner
+from selfimprove.contracts.merge import MergeWinner
+from selfimprove.contracts.plan import Plan
+from selfimprove.contracts.tracking import RawDataRow
+from selfimprove.deps import Deps
+from selfimprove.review.context import plan_key
+from selfimprove.steps.base import Drafts, round_of, topic
+from selfimprove.steps.counting import counters
+from selfimprove.steps.milestones import transitions
+from selfimprove.store.state import Confirmation, Round, State, Win
+
+
+def run(state: State, deps: Deps) -> Drafts:
+    """Record the round, note milestones and phases, then clear away what it left behind."""
+    if round_of(state).history is None:
+        state = yield _recorded(state, deps)
+    for about, event, details in transitions(state, deps.config.goal):
+        state = yield control(
+            topic(state, "recording", about),
+            event,
+            iteration=round_of(state).number,
+            details=details,
+        )
+    deps.workshop.tidy(keep=[state.incumbent.commit] if state.incumbent else [])
+
+
+def _recorded(state: State, deps: Deps) -> Draft:
+    current = round_of(state)
+    winner = current.tournament.report.winner if current.tournament.report else None
+    history = HistoryRecord(
+        iteration=current.number,
+        baseline_score=current.incumbent.score,
+        winner=_winner(current, winner) if winner else None,
+        losers=list(_losers(current, winner)),
+        research_brief_id=f"round_{current.number}",
+    )
+    more: dict[str, Any] = {}
+    if winner:
+        more["win"] = _win(state, winner).document()
+    return control(
+        topic(state, "recording"),
+        "recorded",
+        history=history.document(),
+        rows=[row.document() for row in _rows(current, winner)],
+        attempts=list(_attempts(state, deps, winner)),
+        counters=counters(state, deps.config.settings),
+        idea_fates=_idea_fates(current, winner),
+        **more,
+    )
+
+
+def _winner(current: Round, winner: MergeWinner) -> Winner:
+    plan = current.plan_of(winner.executor_id)
+    return Winner(
+        plan_id=plan.plan_id,
+        score=winner.score_after,
+        approach_family=plan.approach_family,
+        hypothesis=plan.hypothesis,
+        sub_scores=winner.sub_scores,
+    )
+
+
+def _win(state: State, winner: MergeWinner) -> Win:
+    current = round_of(state)
+    plan = current.plan_of(winner.executor_id)
+    assert state.incumbent is not None
+    return Win(
+        iteration=current.number,
+        plan_id=plan.plan_id,
+        hypothesis=plan.hypothesis,
+        approach_family=plan.approach_family,
+        commit=state.incumbent.commit,
+        score_before=winner.score_before,
+        score_after=winner.score_after,
+    )
+
+
+def _settled(current: Round) -> Iterator[tuple[str, Plan, BenchmarkResult]]:
+    for name, executor in current.executors.items():
+        if executor.result is not None:
+            yield name, current.plan_of(name), executor.result
+
+
+def _losers(current: Round, winner: MergeWinner | None) -> Iterator[Loser]:
+    for name, plan, result in _settled(current):
+        if winner and name == winner.executor_id:
+            continue
+        confirmation = _confirmation(current, name)
+        yield Loser(
+            plan_id=plan.plan_id,
+            score=result.benchmark_score,
+            approach_family=plan.approach_family,
+            hypothesis=plan.hypothesis,
+            sub_scores=result.sub_scores if result.benchmark_score is not None else None,
+            failure_analysis=result.failure_analysis or _lost(confirmation),
+            disqualification=result.disqualification
+            or (confirmation.disqualification if confirmation else None),
+        )
+
+
+def _confirmation(current: Round, name: str) -> Confirmation | None:
+    found = current.tournament.confirmations
+    return next((each for each in found if each.executor_id == name), None)
+
+
+def _lost(confirmation: Confirmation | None) -> FailureAnalysis | None:
+    """Why a measured candidate that was tried in the tournament was not merged."""
+    if confirmation is None:
+        return None
+    return FailureAnalysis(
+        what=f"not confirmed beside the incumbent: {confirmation.reason}",
+        why="its first measurement was better by luck, or no better at all",
+        category="regression",
+        lesson="the gain, if there is one, is smaller than the benchmark's noise",
+    )
+
+
+def _rows(current: Round, winner: MergeWinner | None) -> Iterator[RawDataRow]:
+    for name, plan, result in _settled(current):
+        won = bool(winner and name == winner.executor_id)
+        score = winner.score_after if winner and won else result.benchmark_score
+        yield RawDataRow(
+            iteration=current.number,
+            plan_id=plan.plan_id,
+            benchmark_score=score,
+            is_winner=won,
+            approach_family=plan.approach_family,
+            sub_scores=result.sub_scores if score is not None else None,
+        )
+
+
+def outcome(current: Round, name: str, result: BenchmarkResult, winner: str) -> str:
+    """What an attempt came to; a `runner_up` was measured but never tried against a pair."""
+    if name == winner:
+        return "won"
+    if result.disqualification:
+        return "disqualified"
+    if result.status == "success" and _confirmation(current, name) is None:
+        return "runner_up"
+    return "lost" if result.status == "success" else result.status
+
+
+def _attempts(state: State, deps: Deps, winner: MergeWinner | None) -> Iterator[dict[str, Any]]:
+    current = round_of(state)
+    parent = deps.workshop.tree_oid(current.incumbent.commit)
+    by_plan = {executor.plan_id: name for name, executor in current.executors.items()}
+    for planner in current.planners.values():
+        plan = planner.plan
+        if plan is None:
+            continue
+        row: dict[str, Any] = {
+            "plan_id": plan.plan_id,
+            "round": current.number,
+            "approach_family": plan.approach_family,
+            "hypothesis": plan.hypothesis,
+            "target_files": plan.target_files,
+            "steps": [step.document() for step in plan.steps],
+            "tool_plan": [use.document() for use in plan.tool_plan],
+            "key": plan_key(plan),
+            "parent": parent,
+            "tree": "",
+            "score": None,
+            "incumbent_score": current.incumbent.score,
+            "outcome": "rejected",
+        }
+        name = by_plan.get(plan.plan_id)
+        result = current.executors[name].result if name else None
+        if name and result:
+            candidate = current.executors[name].candidate
+            row["tree"] = candidate.tree if candidate else ""
+            row["score"] = result.benchmark_score
+            row["outcome"] = outcome(current, name, result, winner.executor_id if winner else "")
+            if row["outcome"] == "won" and winner:
+                row["score"], row["incumbent_score"] = winner.score_after, winner.score_before
+        yield row
+
+
+def _idea_fates(current: Round, winner: MergeWinner | None) -> list[dict[str, str]]:
+    """What became of each user idea that the round consumed."""
+    fates = []
+    for idea in current.ideas:
+        fate = "consumed, not planned"
+        for planner in current.planners.values():
+            plan = planner.plan
+            if plan is None or not _speaks_of(plan, idea):
+                continue
+            fate = f"planned as {plan.plan_id}"
+            if not plan.critic_approved:
+                fate += ", rejected"
+            elif winner and current.executors[winner.executor_id].plan_id == plan.plan_id:
+                fate += ", merged"
+            else:
+                fate += ", not merged"
+        fates.append({"text": idea, "fate": fate})
+    return fates
+
+
+def _speaks_of(plan: Plan, idea: str) -> bool:
+    text = " ".join(plan.model_dump_json().casefold().split())
+    return " ".join(idea.casefold().split()) in text

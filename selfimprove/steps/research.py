@@ -1,0 +1,35 @@
+"""Step 1: a researcher looks for what could help."""
+
+from __future__ import annotations
+
+from selfimprove.agents.base import AgentFailure
+from selfimprove.contracts.envelope import control, plan_step
+from selfimprove.deps import Deps
+from selfimprove.steps.asking import Ask, ask_all
+from selfimprove.steps.base import Drafts, round_of, topic
+from selfimprove.steps.context import common, for_offline, request
+from selfimprove.store.state import State
+
+
+def run(state: State, deps: Deps) -> Drafts:
+    """Take the user's queued ideas, and ask for a brief; without one, planners use history."""
+    about = topic(state, "research")
+    queued = deps.ideas.queued()
+    if queued and not round_of(state).ideas:
+        state = yield control(about, "ideas_consumed", ideas=queued)
+    # journaled first: a crash in between leaves an idea queued for once more, never lost
+    deps.ideas.remove(round_of(state).ideas)
+    if round_of(state).brief is not None:
+        return
+    agent = deps.roster.agent("researcher")
+    context = common(state, deps)
+    if agent.spec == "offline":
+        context |= for_offline(state, deps)
+    worker = deps.workshop.reader(agent, round_of(state).incumbent.commit)
+    asked = request(state, "researcher", "researcher", context)
+    answers = yield from ask_all(state, deps, [Ask(about, asked, agent.spec, worker)])
+    answer = answers["researcher"]
+    if isinstance(answer, AgentFailure):
+        yield control(about, "warning", message=f"no research brief: {answer}")
+    else:
+        yield plan_step(about, "research", brief=answer.reply.output)

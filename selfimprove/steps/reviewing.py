@@ -1,0 +1,87 @@
+"""The facts of a round as the rules and the family assignment want them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from selfimprove.contracts.base import FAMILIES
+from selfimprove.contracts.plan import Plan
+from selfimprove.deps import Deps
+from selfimprove.review.context import ReviewContext
+from selfimprove.review.families import FamilyFacts, FamilyRecord
+from selfimprove.steps.base import round_of
+from selfimprove.store.state import State
+
+LOST = frozenset({"lost", "regression", "error", "timeout", "disqualified"})
+"""Outcomes of an attempt that a later plan must not repeat."""
+
+
+def taxonomy(deps: Deps) -> tuple[str, ...]:
+    """The contract's families and harness.md's own."""
+    own = [family.name for family in deps.harness.families]
+    return (*FAMILIES, *(name for name in own if name not in FAMILIES))
+
+
+def recent_winners(state: State) -> tuple[str | None, ...]:
+    """The family that won each of the last rounds, oldest first."""
+    return tuple(
+        record.winner.approach_family if record.winner else None for record in state.recent
+    )
+
+
+def family_facts(state: State, deps: Deps) -> FamilyFacts:
+    """What families are chosen by."""
+    current = round_of(state)
+    rows = deps.attempts.rows()
+    tries = Counter(row["approach_family"] for row in rows if row["outcome"] != "rejected")
+    wins = Counter(row["approach_family"] for row in rows if row["outcome"] == "won")
+    records = {family: FamilyRecord(tries[family], wins[family]) for family in tries}
+    suggested = {idea.approach_family for idea in current.brief.ideas} if current.brief else set()
+    avoid = current.refinement.families_to_avoid if current.refinement else []
+    commit = current.incumbent.commit
+    return FamilyFacts(
+        round=current.number,
+        taxonomy=taxonomy(deps),
+        recent_winners=recent_winners(state),
+        streak_limit=deps.config.settings.family_streak_limit,
+        documentation=deps.workshop.documentation_in_scope(commit),
+        records=records,
+        suggested=frozenset(suggested),
+        avoid=frozenset(avoid) | _standing(state),
+        files=tuple(deps.workshop.editable(commit)),
+    )
+
+
+def _standing(state: State) -> frozenset[str]:
+    """Families of plans of this round that are approved already."""
+    return frozenset(plan.approach_family for plan in round_of(state).approved().values())
+
+
+def review_context(state: State, deps: Deps, earlier: Sequence[Plan]) -> ReviewContext:
+    """The facts that a plan of this round is held against."""
+    current = round_of(state)
+    commit = current.incumbent.commit
+    shared = [
+        family for each in current.planners.values() if each.files for family in each.families
+    ]
+    return ReviewContext(
+        tree=deps.workshop.tree_view(commit),
+        taxonomy=taxonomy(deps),
+        recent_winners=recent_winners(state),
+        streak_limit=deps.config.settings.family_streak_limit,
+        documentation=deps.workshop.documentation_in_scope(commit),
+        earlier=tuple(earlier),
+        narrowed=frozenset(shared),
+        losers=_losers(deps.attempts.rows()),
+        metrics=frozenset({deps.config.goal.metric.name, *current.incumbent.sub_scores}),
+    )
+
+
+def _losers(rows: Sequence[dict[str, Any]]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for row in rows:
+        if row["outcome"] in LOST:
+            found[row["key"]] = (*found.get(row["key"], ()), row["plan_id"])
+    return found

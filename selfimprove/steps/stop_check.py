@@ -1,0 +1,87 @@
+"""Step 7: go on, or stop and why; every rule is a function of the record."""
+
+from __future__ import annotations
+
+from selfimprove.contracts.agent import RunStatus
+from selfimprove.contracts.envelope import control
+from selfimprove.contracts.settings import Settings
+from selfimprove.deps import Deadline, Deps
+from selfimprove.steps.base import Drafts, topic
+from selfimprove.store.state import State
+
+Stop = tuple[RunStatus, str]
+
+
+def run(state: State, deps: Deps) -> Drafts:
+    """Decide whether another round follows."""
+    stop = why_stop(state, deps.config.settings, deps.deadline)
+    moved = deps.publisher.moved(state)
+    if moved:
+        stop = ("failed", moved)
+    decision, reason = stop or ("go_on", "")
+    yield control(topic(state, "stop_check"), "decided", decision=decision, reason=reason)
+
+
+def why_stop(state: State, settings: Settings, deadline: Deadline) -> Stop | None:
+    """The first rule that ends the run, or None."""
+    for rule in (_target, _plateau, _patience, _maximum, _breaker, _budget):
+        stop = rule(state, settings)
+        if stop:
+            return stop
+    if not deadline.allows(0):
+        return "time", "the time given is over"
+    return None
+
+
+def _target(state: State, settings: Settings) -> Stop | None:
+    assert state.facts is not None
+    assert state.settings is not None
+    best, target = state.settings.best_score, settings.target_value
+    if best is None or target is None:
+        return None
+    higher = state.facts.direction == "higher_is_better"
+    if best >= target if higher else best <= target:
+        return "target_reached", f"{state.facts.metric} is {best:g}, the target is {target:g}"
+    return None
+
+
+def _plateau(state: State, settings: Settings) -> Stop | None:
+    assert state.settings is not None
+    count = state.settings.plateau_consecutive_count
+    if count >= settings.plateau_window:
+        return "plateau", f"{count} wins running gained less than {settings.plateau_threshold:.2%}"
+    return None
+
+
+def _patience(state: State, settings: Settings) -> Stop | None:
+    assert state.settings is not None
+    count = state.settings.patience_count
+    if count >= settings.patience:
+        return "patience", f"{count} rounds without a win"
+    return None
+
+
+def _maximum(state: State, settings: Settings) -> Stop | None:
+    if state.number >= settings.max_iterations:
+        return "max_iterations", f"{state.number} of {settings.max_iterations} iterations are done"
+    return None
+
+
+def _breaker(state: State, settings: Settings) -> Stop | None:
+    assert state.settings is not None
+    count = state.settings.circuit_breaker_count
+    if count >= settings.circuit_breaker_threshold:
+        return "circuit_breaker", f"{count} rounds in which nothing could be measured"
+    return None
+
+
+def _budget(state: State, settings: Settings) -> Stop | None:
+    limit, totals = settings.budget.run, state.totals
+    for name, spent, cap in (
+        ("calls", totals.calls, limit.calls),
+        ("tokens", totals.tokens, limit.tokens),
+        ("usd", totals.usd, limit.usd),
+    ):
+        if cap is not None and spent >= cap:
+            return "budget", f"{spent:g} {name} are spent, the budget is {cap:g}"
+    return None

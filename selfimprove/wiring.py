@@ -1,0 +1,174 @@
+"""Builds what the steps use from a Site: the one place where the rooms are joined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from selfimprove.agents.replies import ReplyStore
+from selfimprove.bench.fingerprint import Parts, fingerprint, path_digest
+from selfimprove.bench.formats import supported
+from selfimprove.bench.measure import Bench, BenchSpec
+from selfimprove.bench.slot import Slot
+from selfimprove.contracts.benchmark import Fingerprint
+from selfimprove.deps import Deadline, Deps, Roster
+from selfimprove.errors import ConfigError
+from selfimprove.places import quarantine_of
+from selfimprove.process import StopToken, base_env
+from selfimprove.publisher import Publisher
+from selfimprove.room.job import RoomSpec
+from selfimprove.room.layers import Layers
+from selfimprove.room.room import Room
+from selfimprove.site import Site
+from selfimprove.store.attempts import Attempts
+from selfimprove.store.ideabox import IdeaBox
+from selfimprove.store.state import Facts
+from selfimprove.vcs.export import Overlay
+from selfimprove.vcs.guard import Scope, SealSources, default_seals
+from selfimprove.vcs.quarantine import Quarantine
+from selfimprove.workshop import Rules, Tools, Workshop
+
+
+@dataclass(frozen=True)
+class Control:
+    """What a run is steered by from outside."""
+
+    stop: StopToken
+    deadline: Deadline = field(default_factory=Deadline)
+    waiting: Callable[[str], None] = lambda _: None
+    """Told whom the measuring slot waits for."""
+
+
+def open_quarantine(site: Site) -> Quarantine:
+    """The private clone, made or taken up."""
+    return Quarantine.open(quarantine_of(site.private), site.target)
+
+
+def open_room(site: Site, stop: StopToken) -> Room:
+    """The room at the level this machine allows."""
+    settings = site.config.settings
+    spec = RoomSpec(
+        target_top=site.target.top,
+        prefix=site.target.prefix,
+        cache=site.private / "room",
+        provide=tuple(settings.provide),
+        env_names=tuple(settings.env),
+        sandbox=settings.sandbox,
+        agent_paths=settings.agent_paths,
+    )
+    return Room(spec, stop)
+
+
+def build_deps(site: Site, facts: Facts, control: Control) -> Deps:
+    """Join the rooms for a run whose facts are fixed."""
+    config, settings = site.config, site.config.settings
+    quarantine = open_quarantine(site)
+    quarantine.take(facts.base_commit)
+    room = open_room(site, control.stop)
+    rules = rules_of(site, quarantine, facts)
+    overlay = Overlay(
+        base_commit=facts.base_commit,
+        paths=rules.seals,
+        extra_files={path: quarantine.blob(oid) for path, oid in facts.sealed_extra.items()},
+    )
+    layers = Layers(quarantine, room, settings, overlay, site.private)
+    layers.clean()
+    bench = Bench(
+        bench_spec(site, facts),
+        room,
+        layers,
+        Slot(control.stop, control.waiting),
+        site.layout.logs,
+    )
+    names = site.names(facts.goal_slug)
+    tools = Tools(
+        quarantine=quarantine,
+        room=room,
+        layers=layers,
+        bench=bench,
+        replies=ReplyStore(site.layout.replies),
+        stop=control.stop,
+        trees=site.private / "trees",
+        logs=site.layout.logs,
+    )
+    return Deps(
+        config=config,
+        harness=site.harness,
+        roster=Roster(config),
+        workshop=Workshop(config, names, rules, tools),
+        bench=bench,
+        publisher=Publisher(site.target, quarantine, names),
+        attempts=Attempts(site.layout.attempts),
+        ideas=IdeaBox(site.layout.ideas),
+        stop=control.stop,
+        deadline=control.deadline,
+    )
+
+
+def rules_of(site: Site, quarantine: Quarantine, facts: Facts) -> Rules:
+    """What candidates may touch, from the base commit."""
+    settings, prefix = site.config.settings, site.target.prefix
+    scope = Scope.of(site.goal.scope, prefix)
+    made = frozenset(facts.benchmark_files)
+    sources = SealSources(
+        benchmark=made,
+        opened=frozenset(facts.opened),
+        sealed=tuple(settings.sealed_files),
+        unsealed=tuple(settings.unsealed_files),
+        prefix=prefix,
+    )
+    entries = quarantine.entries(facts.base_commit)
+    return Rules(scope, default_seals(entries, scope, sources), made)
+
+
+def bench_spec(site: Site, facts: Facts) -> BenchSpec:
+    """How the score is made."""
+    settings = site.config.settings
+    if not settings.benchmark_command:
+        raise ConfigError(
+            "no benchmark command", "write `Command` under `## Benchmark` in goal.md, or run init"
+        )
+    supported(settings.benchmark_format)
+    environ = base_env()
+    return BenchSpec(
+        command=settings.benchmark_command,
+        format=settings.benchmark_format,
+        primary=settings.primary_metric or site.goal.metric.name,
+        timeout=facts.benchmark_timeout or settings.benchmark_timeout,
+        seed_env=settings.seed_env,
+        expected_keys=frozenset(facts.score_keys) if facts.score_keys else None,
+        exact=bool(settings.primary_metric),
+        env={name: environ[name] for name in settings.env if name in environ},
+    )
+
+
+def fingerprint_now(site: Site, deps: Deps, facts: Facts) -> Fingerprint:
+    """The fingerprint of measurements made here and now."""
+    settings = site.config.settings
+    quarantine = deps.workshop.tools.quarantine
+    seals = deps.workshop.rules.seals
+    entries = quarantine.entries(facts.base_commit)
+    provided = {
+        one.path: path_digest(site.target.top / one.path, one.hash, site.private / "digests")
+        for one in settings.provide
+        if "benchmark" in one.for_
+    }
+    return fingerprint(
+        Parts(
+            provided=provided,
+            benchmark={
+                "command": settings.benchmark_command,
+                "format": settings.benchmark_format,
+                "primary": settings.primary_metric or site.goal.metric.name,
+                "sealed": {path: entry.oid for path, entry in entries.items() if path in seals},
+                "extra": dict(facts.sealed_extra),
+            },
+            settings={
+                name: value
+                for name, value in settings.document().items()
+                if name
+                in ("deps_command", "prepare_command", "env", "seed_env", "sandbox", "services")
+            },
+            level=deps.workshop.tools.room.level,
+        )
+    )

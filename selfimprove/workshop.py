@@ -1,0 +1,345 @@
+"""Where agents' trees are made and thrown away, and what they changed becomes a commit."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from selfimprove.agents.base import Agent, Workspace
+from selfimprove.agents.replies import KeptReply, ReplyStore, request_key
+from selfimprove.bench.measure import Bench
+from selfimprove.config import Config
+from selfimprove.contracts.agent import AgentRequest
+from selfimprove.contracts.benchmark import Category, Disqualification, FailureAnalysis
+from selfimprove.contracts.plan import Plan
+from selfimprove.names import RefNames, branch
+from selfimprove.process import Outcome, StopToken
+from selfimprove.review.context import TreeView
+from selfimprove.review.rules import beyond_plan, is_documentation
+from selfimprove.room.layers import Layers
+from selfimprove.room.room import Room
+from selfimprove.vcs.changes import Odd
+from selfimprove.vcs.compare import changes_between
+from selfimprove.vcs.guard import Scope, Seals, Violation, editable, violations
+from selfimprove.vcs.quarantine import Quarantine
+from selfimprove.vcs.trees import (
+    Overlay,
+    agent_clone,
+    collect,
+    export,
+    snapshot,
+)
+
+GUARD_OUTPUT = 4000
+"""Characters of a failing guard's output that go back to its executor."""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a candidate commit looks like before it is measured."""
+
+    tree: str
+    files: tuple[str, ...]
+    analysis: FailureAnalysis | None = None
+    disqualification: Disqualification | None = None
+    feedback: str = ""
+    """What its executor may still mend."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it may be measured."""
+        return self.analysis is None
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a candidate may touch, fixed at set-up."""
+
+    scope: Scope
+    seals: Seals
+    benchmark_files: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What the workshop works with."""
+
+    quarantine: Quarantine
+    room: Room
+    layers: Layers
+    bench: Bench
+    replies: ReplyStore
+    stop: StopToken
+    trees: Path
+    """Throw-away trees; whatever is found here at a start was left by a dead run."""
+    logs: Path
+
+
+class Workshop:
+    """Makes trees for agents, and commits of what they did."""
+
+    def __init__(self, config: Config, names: RefNames, rules: Rules, tools: Tools) -> None:
+        self._config = config
+        self._names = names
+        self.rules = rules
+        self.tools = tools
+        self._lock = threading.Lock()
+        shutil.rmtree(tools.trees, ignore_errors=True)
+        tools.trees.mkdir(parents=True)
+
+    # --- looking at commits ---
+
+    def tree_oid(self, commit: str) -> str:
+        """The id of a commit's tree."""
+        return self.tools.quarantine.tree_oid(commit)
+
+    def editable(self, commit: str) -> list[str]:
+        """The files of a commit that a candidate may change."""
+        entries = self.tools.quarantine.entries(commit)
+        return editable(entries, self.rules.scope, self.rules.seals)
+
+    def documentation_in_scope(self, commit: str) -> bool:
+        """Whether a plan may be about documentation."""
+        return any(is_documentation(path) for path in self.editable(commit))
+
+    def tree_view(self, commit: str) -> TreeView:
+        """The commit's paths as reviews want them."""
+        scope, seals = self.rules.scope, self.rules.seals
+        makes = self.rules.benchmark_files
+        return TreeView(
+            existing=frozenset(self.tools.quarantine.entries(commit)),
+            in_scope=lambda path: scope.matches(path) and path not in seals,
+            sealed=lambda path: path in seals,
+            hidden=lambda path: path in scope.hidden,
+            measures=lambda path: path in makes and not scope.matches(path),
+        )
+
+    # --- agents ---
+
+    def reader(self, agent: Agent, commit: str) -> Reader:
+        """A worker that asks an agent in a tree of the commit that it may only read."""
+        return Reader(self, agent, commit)
+
+    def editor(self, agent: Agent, base: str, previous: str, date: str) -> Editor:
+        """A worker that asks an executor in a tree of its own and commits what it did.
+
+        `previous` is the candidate it is to mend, or empty; `date` dates the commit.
+        """
+        return Editor(self, agent, base, previous or base, date)
+
+    def reading_tree(self, commit: str) -> Path:
+        """A tree of a commit for agents that only read; made once, hidden paths left out."""
+        place = self.tools.trees / f"reading-{self.tree_oid(commit)}"
+        with self._lock:
+            if not place.exists():
+                made = Path(tempfile.mkdtemp(prefix="making-", dir=self.tools.trees))
+                export(self.tools.quarantine, commit, made, self.overlay(commit))
+                made.rename(place)
+        return place
+
+    def overlay(self, commit: str) -> Overlay:
+        """What every tree of a commit has besides the commit, and what no agent sees."""
+        sealed = self.tools.layers.overlay
+        return Overlay(
+            base_commit=commit,
+            extra_files=sealed.extra_files if sealed else {},
+            executables=sealed.executables if sealed else frozenset(),
+            hidden=self.rules.scope.hidden,
+        )
+
+    @contextmanager
+    def editing_tree(self, agent: Agent, commit: str) -> Iterator[Path]:
+        """A tree of its own for one executor, thrown away afterwards."""
+        folder = Path(tempfile.mkdtemp(prefix="editing-", dir=self.tools.trees))
+        tree = folder / "tree"
+        try:
+            if agent.needs_git:
+                agent_clone(
+                    self.tools.quarantine, commit, self._names.improve, tree, self.overlay(commit)
+                )
+            else:
+                export(self.tools.quarantine, commit, tree, self.overlay(commit))
+            yield tree
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def workspace(self, tree: Path, request: AgentRequest, *, writable: bool) -> Workspace:
+        """Where an agent works on one request."""
+        name = request.session_id.split("/", 1)[1].replace("/", "_", 1).replace("/", "-")
+        return Workspace(
+            tree=tree,
+            writable=writable,
+            room=self.tools.room,
+            stop=self.tools.stop,
+            timeout=self._config.settings.agent_timeout,
+            log=self.tools.logs / f"round_{request.round}" / f"{name}.log",
+        )
+
+    # --- candidates ---
+
+    def inspect(self, base: str, kept: KeptReply, plan: Plan, logs: str) -> Inspection:
+        """Look at a candidate: something changed, all of it allowed, guards green."""
+        commit = kept.commit
+        odd = [Odd(path, reason) for path, reason in kept.odd.items()]
+        quarantine = self.tools.quarantine
+        changes = changes_between(quarantine, base, commit)
+        tree, files = self.tree_oid(commit), tuple(change.path for change in changes)
+        if not changes and not odd:
+            told = _analysis(
+                "logic_error",
+                "the executor changed nothing",
+                "an empty patch cannot improve anything",
+                "describe the edit so that it can be carried out",
+            )
+            return Inspection(tree, files, told)
+        wrong = violations(
+            changes, quarantine.entries(base), self.rules.scope, self.rules.seals, odd
+        )
+        if wrong:
+            return _forbidden(tree, files, wrong)
+        beyond = beyond_plan(plan, list(files))
+        if not beyond.passed:
+            told = _analysis("scope_error", beyond.message, "not in the plan", beyond.remedy)
+            return Inspection(tree, files, told)
+        failed = self.guards(commit, logs)
+        if failed is not None:
+            return Inspection(tree, files, failed, feedback=f"{failed.what}\n{failed.why}")
+        return Inspection(tree, files)
+
+    def guards(self, commit: str, logs: str) -> FailureAnalysis | None:
+        """Run every guard on a commit; the first that is not green, or None."""
+        prepared = self.tools.layers.prepared(commit)
+        if not prepared.ok:
+            return _red("prepare_command", prepared.outcome)
+        for guard in self._config.settings.guards:
+            outcome = self.tools.bench.guard(guard, commit, f"{logs}_guard_{guard.name}.log")
+            if outcome.exit_code != 0:
+                return _red(f"guard {guard.name!r}", outcome)
+        return None
+
+    def merge(self, incumbent: str, candidate: str, message: str, date: str) -> str:
+        """A merge commit: the candidate's tree, both as parents; the same id on a second try."""
+        tree = self.tree_oid(candidate)
+        return self.tools.quarantine.commit_tree(tree, [incumbent, candidate], message, date)
+
+    def keep_branch(self, number: int, executor_id: str, commit: str) -> None:
+        """Name a candidate's commit, so that nothing loses it."""
+        ref = branch(self._names.experiment(number, executor_id))
+        before = self.tools.quarantine.refs(ref).get(ref)
+        if before != commit:
+            self.tools.quarantine.set_ref(ref, commit, before)
+
+    def tidy(self, keep: Sequence[str]) -> None:
+        """Throw away the trees and layers of everything but these commits."""
+        kept = {f"reading-{self.tree_oid(commit)}" for commit in keep}
+        for tree in self.tools.trees.iterdir():
+            if tree.name not in kept:
+                shutil.rmtree(tree, ignore_errors=True)
+        self.tools.layers.keep(keep)
+
+
+class Reader:
+    """Asks an agent that only reads."""
+
+    def __init__(self, workshop: Workshop, agent: Agent, commit: str) -> None:
+        self._workshop = workshop
+        self._agent = agent
+        self._commit = commit
+
+    def kept(self, request: AgentRequest) -> KeptReply | None:
+        """The reply kept for this very request, if any."""
+        return self._workshop.tools.replies.get(request_key(request, self._agent.spec))
+
+    def __call__(self, request: AgentRequest) -> KeptReply:
+        """Ask, and keep the reply; raises AgentFailure, Stopped."""
+        tree = self._workshop.reading_tree(self._commit)
+        workspace = self._workshop.workspace(tree, request, writable=False)
+        reply = self._agent.ask(request, workspace)
+        kept = KeptReply(
+            key=request_key(request, self._agent.spec),
+            spec=self._agent.spec,
+            session_id=request.session_id,
+            reply=reply,
+        )
+        self._workshop.tools.replies.put(kept)
+        return kept
+
+
+class Editor:
+    """Asks an executor, and makes a commit of what it did."""
+
+    def __init__(self, workshop: Workshop, agent: Agent, base: str, start: str, date: str) -> None:
+        self._workshop = workshop
+        self._agent = agent
+        self._base = base
+        self._start = start
+        self._date = date
+
+    def kept(self, request: AgentRequest) -> KeptReply | None:
+        """The reply kept for this very request, if its commit is still there."""
+        kept = self._workshop.tools.replies.get(request_key(request, self._agent.spec))
+        if kept is None or self._workshop.tools.quarantine.resolve(kept.commit) is None:
+            return None
+        return kept
+
+    def __call__(self, request: AgentRequest) -> KeptReply:
+        """Ask, commit, and keep the reply with its commit; raises AgentFailure, Stopped."""
+        quarantine = self._workshop.tools.quarantine
+        with self._workshop.editing_tree(self._agent, self._start) as tree:
+            before = snapshot(tree)
+            workspace = self._workshop.workspace(tree, request, writable=True)
+            reply = self._agent.ask(request, workspace)
+            made = collect(quarantine, self._start, tree, before)
+        message = f"Round {request.round}, {request.agent_id}\n"
+        commit = quarantine.commit_tree(made.tree, [self._base], message, self._date)
+        self._workshop.keep_branch(request.round, request.agent_id, commit)
+        kept = KeptReply(
+            key=request_key(request, self._agent.spec),
+            spec=self._agent.spec,
+            session_id=request.session_id,
+            reply=reply,
+            commit=commit,
+            odd={each.path: each.reason for each in made.odd},
+        )
+        self._workshop.tools.replies.put(kept)
+        return kept
+
+
+def _analysis(category: Category, what: str, why: str, lesson: str) -> FailureAnalysis:
+    return FailureAnalysis(what=what, why=why, category=category, lesson=lesson)
+
+
+def _forbidden(tree: str, files: tuple[str, ...], wrong: Sequence[Violation]) -> Inspection:
+    """A candidate that touched what it must not; a sealed file disqualifies it."""
+    sealed = [each for each in wrong if each.kind == "sealed_file_violation"]
+    first = (sealed or wrong)[0]
+    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+    told = _analysis(
+        first.kind,
+        first.message + more,
+        "a candidate may change only what is in scope and not sealed",
+        f"leave {first.path} alone",
+    )
+    cheat = None
+    if sealed:
+        cheat = Disqualification(technique=first.technique, evidence=first.message + more)
+    return Inspection(tree, files, told, cheat)
+
+
+def _red(name: str, outcome: Outcome | None) -> FailureAnalysis:
+    """A guard, or the preparation, that failed on a candidate."""
+    if outcome is None:
+        return _analysis("infrastructure", f"{name} could not run", "", "see the log")
+    said = (outcome.stdout + b"\n" + outcome.stderr).decode("utf-8", "replace").strip()
+    how = "timed out" if outcome.timed_out else f"exited with {outcome.exit_code}"
+    return _analysis(
+        "timeout" if outcome.timed_out else "logic_error",
+        f"{name} {how}",
+        said[-GUARD_OUTPUT:],
+        f"keep {name} green",
+    )
