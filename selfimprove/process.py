@@ -27,9 +27,9 @@ GRACE_S = 2.0
 """Between TERM and KILL."""
 DRAIN_S = 1.0
 """How long output may still come once the whole tree is dead."""
-POLL_FIRST_S, POLL_LAST_S = 0.002, 0.05
+POLL_FIRST_S, POLL_LAST_S, POLL_SLOWEST_S = 0.002, 0.05, 0.25
 SAMPLE_SHARE = 100
-"""Looking at the tree may take one part in this many of the time."""
+"""Looking at the tree may take one part in this many of a core's time."""
 CHUNK = 1 << 18
 
 
@@ -194,12 +194,12 @@ class _Watch:
         return False
 
     def _sample(self) -> float:
-        before = time.monotonic()
+        before = time.thread_time()
         self.tree.sample()
-        after = time.monotonic()
-        pause = max(self.pause, (after - before) * SAMPLE_SHARE)
+        cost = time.thread_time() - before
+        pause = max(self.pause, min(cost * SAMPLE_SHARE, POLL_SLOWEST_S))
         self.pause = min(self.pause * 1.5, POLL_LAST_S)
-        return after + min(pause, 1.0)
+        return time.monotonic() + pause
 
     def _end(self, popen: subprocess.Popen[bytes]) -> None:
         self.tree.signal(signal.SIGTERM)

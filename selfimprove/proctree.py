@@ -60,9 +60,13 @@ class Tree:
 
     def members(self) -> list[Seen]:
         """Every living process of the tree, as far as it can be known now."""
-        roots = [self.pid, *(o.pid for o in self._orphans())]
+        roots = [self.pid, *(orphan.pid for orphan in self._orphans())]
         if not LINUX:
             roots += self._by_session()
+        return self.descendants(roots)
+
+    def descendants(self, roots: list[int]) -> list[Seen]:
+        """Living processes at and below `roots`, which are remembered."""
         found: dict[int, Seen] = {}
         waiting = list(dict.fromkeys(roots))
         while waiting:
@@ -155,9 +159,13 @@ class Tree:
 
 
 def kill_all() -> None:
-    """Kill every live tree at once: the second ^C."""
+    """Kill every live tree at once, as the last thing this process does: the second ^C."""
+    # Taken for good, so that nothing starts any more; not for ever, since the thread that the
+    # signal interrupted may be the one that holds it.
+    START_LOCK.acquire(timeout=0.2)
     for tree in list(_live.values()):
-        tree.signal(signal.SIGKILL)
+        for seen in tree.descendants([tree.pid]):
+            _kill(seen.pid, signal.SIGKILL)
 
 
 def become_reaper() -> None:

@@ -22,6 +22,7 @@ def remove_tree(path: Path) -> None:
     except FileNotFoundError:
         return
     except PermissionError:
+        path.chmod(stat.S_IRWXU)
         for folder, names, _ in os.walk(path):
             Path(folder).chmod(stat.S_IRWXU)
             for name in names:

@@ -14,6 +14,7 @@ from typing import Literal
 
 from selfimprove.errors import ConfigError
 from selfimprove.process import Child, base_env, run_child
+from selfimprove.room.files import remove_tree
 
 Level = Literal["bubblewrap", "reduced", "off"]
 
@@ -125,14 +126,8 @@ def _overlay_works(bwrap: Path, where: Path | None) -> str:
         script = "cd low && rm a && mkdir b && echo b > b/c"
         last = ("--chdir", name, "--", "/bin/sh", "-c", script)
         said = _try(bwrap, *mount_arguments([mount]), *last)
-        shutil.rmtree(place / "work", onerror=_make_removable)
+        remove_tree(place / "work")  # the kernel leaves a folder there that nobody may read
     return f"overlays do not work in {where or place.parent}: {said}" if said else ""
-
-
-def _make_removable(function: object, path: str, _error: object) -> None:
-    assert callable(function)
-    Path(path).chmod(0o700)
-    Path(path).rmdir()
 
 
 def bwrap_version(bwrap: Path) -> tuple[int, ...]:
