@@ -6,7 +6,7 @@ import pytest
 
 from selfimprove import resources
 from selfimprove.contracts.base import FAMILIES
-from selfimprove.errors import ConfigError, ToolError
+from selfimprove.errors import ConfigError
 from selfimprove.harness import Family, Harness, parse_harness, read_harness
 
 TEXT = """\
@@ -50,11 +50,3 @@ def test_bad_names_are_refused_with_their_line() -> None:
 def test_the_template_adds_nothing(tmp_path: Path) -> None:
     assert parse_harness(resources.text("templates/harness.md")) == Harness()
     assert read_harness(tmp_path / "none.md") == Harness()
-
-
-def test_resources_say_what_is_missing() -> None:
-    assert (resources.folder("templates") / "goal.md").is_file()
-    with pytest.raises(ToolError, match=r"templates/nothing\.md; install"):
-        resources.text("templates/nothing.md")
-    with pytest.raises(ToolError, match="nowhere/"):
-        resources.folder("nowhere")
