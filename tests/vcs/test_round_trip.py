@@ -57,7 +57,7 @@ def _commit(q: Quarantine, parent: str, tree: Tree) -> str:
 
 
 @settings(
-    max_examples=25,
+    max_examples=12,
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
