@@ -144,7 +144,7 @@ class Tree:
             return True
         if seen.born < self.born:
             return False
-        others = [t for t in _live.values() if t is not self and not t.contained]
+        others = [t for t in list(_live.values()) if t is not self and not t.contained]
         return all(seen.born < tree.born for tree in others)
 
     def _by_session(self) -> Iterator[int]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from selfimprove.contracts.settings import AgentPaths
 from selfimprove.errors import ConfigError
 from selfimprove.room.isolation import Mount
-from selfimprove.room.visible import Closure, is_below, outermost, secrets_below
+from selfimprove.room.visible import SYSTEM, Closure, is_below, outermost, secrets_below
 
 KERNEL = (Path("/dev"), Path("/proc"), Path("/sys"))
 """Not files a program could be made of; the room has its own."""
@@ -57,7 +57,8 @@ def agent_mounts(
     """Mounts of one agent, over those every job has; `hidden` begins with the target's top."""
     top = hidden[0]
     closure = Closure(home, hidden)
-    program = [path for path in program_paths(command, home, top) if not is_below(path, hidden)]
+    others = (*hidden, *SYSTEM)
+    program = [path for path in program_paths(command, home, top) if not is_below(path, others)]
     for path in program:
         if path.is_file():
             closure.add_interpreter(path)

@@ -40,7 +40,7 @@ def _links(provided: Path, top: Path) -> Iterator[str]:
     if provided.name != "node_modules":
         return
     for link in sorted((*provided.glob("*"), *provided.glob("@*/*"))):
-        target = link.resolve()
+        target = Path(os.path.realpath(link))
         if link.is_symlink() and is_below(target, [top]) and not is_below(target, [provided]):
             yield f"{link} is a link to {target}"
 

@@ -64,6 +64,8 @@ SECRETS = (
 SYSTEM_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh")
 
 BIN_NAMES = frozenset({"bin", "sbin", "shims", "condabin", "libexec"})
+INSTALLED = ("lib", "lib64", "libexec", "share", "pkg", "pyvenv.cfg", "conda-meta")
+"""One of these beside `bin` makes a folder an installation, not where somebody keeps things."""
 
 
 @dataclass(frozen=True)
@@ -115,14 +117,14 @@ class Closure:
             self.show(prefix_of(current, self._too_wide))
             target = _link_target(current)
             if target is not None:
-                waiting += [target, current.resolve()]
+                waiting += [target, Path(os.path.realpath(current))]
             elif read_first_line and (interpreter := first_line_of(current)) is not None:
                 waiting.append(interpreter)
             waiting.extend(_environment_of(current))
 
     def add_interpreter(self, path: Path) -> None:
         """Follow what one file's first line names, but not the file's own folder."""
-        interpreter = first_line_of(path.resolve())
+        interpreter = first_line_of(Path(os.path.realpath(path)))
         if interpreter is not None:
             self.add_file(interpreter)
 
@@ -148,8 +150,10 @@ def prefix_of(tool: Path, too_wide: Callable[[Path], bool]) -> Path:
     if "node_modules" in tool.parts:
         at = tool.parts.index("node_modules") + 1
         return Path(*tool.parts[:at])
-    if folder.name in BIN_NAMES and not too_wide(folder.parent):
-        return folder.parent
+    above = folder.parent
+    installed = folder.name in BIN_NAMES and any((above / name).exists() for name in INSTALLED)
+    if installed and not too_wide(above):
+        return above
     return tool if too_wide(folder) else folder
 
 
@@ -212,7 +216,7 @@ def see(
     for entry in entries:
         closure.show(entry)
         if entry.is_symlink():
-            closure.show(entry.resolve())
+            closure.show(Path(os.path.realpath(entry)))
         closure.add_folder(entry, read_first_lines=entry not in PACKAGED)
     if home / ".local" / "bin" in entries:
         closure.show(home / ".local" / "lib")  # where `pip install --user` puts what they import
