@@ -183,6 +183,10 @@ def _tournament(number: int, before: float, after: float, wins: bool) -> Iterato
     yield control(
         at, "confirmation", holds=wins, reason=reason, score_before=before, score_after=after
     )
+    if wins:
+        call = tool_call(f"{at}/publish", "git.publish", commit=commit)
+        yield call
+        yield tool_result(call, {"published": commit})
     winner = {
         "executor_id": "executor_1",
         "branch": f"experiment/round_{number}_executor_1",

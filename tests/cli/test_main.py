@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,10 +15,10 @@ from selfimprove import __version__, cli
 from selfimprove.cli import COMMANDS, main
 from selfimprove.errors import LockedError, Stopped
 
-PUBLIC = (
+PUBLIC = shlex.split(
     "demo goal init run resume stop status history config doctor watch logs idea benchmark show "
     "diff chart validate replay export"
-).split()
+)
 
 
 @pytest.mark.parametrize("name", [*PUBLIC, "export schema"])
@@ -47,7 +48,7 @@ def test_every_option_has_help() -> None:
 
 
 def test_help_is_cheap_and_imports_nothing_heavy() -> None:
-    heavy = "pydantic rich filelock git jinja2 matplotlib optuna platformdirs".split()
+    heavy = shlex.split("pydantic rich filelock git jinja2 matplotlib optuna platformdirs")
     code = f"""
 import sys
 from selfimprove.cli import main

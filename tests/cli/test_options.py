@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import fields
 from datetime import datetime, timedelta
@@ -45,9 +46,9 @@ def test_run_without_flags_leaves_everything_open(given, invoke) -> None:
 
 def test_run_with_every_flag(given, invoke) -> None:
     invoke(
-        *"run some/repo --topic fast --root r --trees t --goal g.md --agent offline".split(),
-        *"--planner one --planner two --executor hands --max-iterations 5 --agents 2".split(),
-        *"--for 1h30m --budget-usd 2.5 --dry-run --detach --require-win --yes --json".split(),
+        *shlex.split("run some/repo --topic fast --root r --trees t --goal g.md --agent offline"),
+        *shlex.split("--planner one --planner two --executor hands --max-iterations 5 --agents 2"),
+        *shlex.split("--for 1h30m --budget-usd 2.5 --dry-run --detach --require-win --yes --json"),
     )
     assert given == [
         RunOptions(
@@ -88,8 +89,8 @@ def test_resume_says_that_a_person_asked(given, invoke) -> None:
 
 def test_init_by_flags(given, invoke) -> None:
     invoke(
-        *"init r --objective Faster --metric ms --target 12.5 --direction minimize".split(),
-        *"--scope src/ --scope lib/ --out-of-scope tests/ --format json --timeout 20m".split(),
+        *shlex.split("init r --objective Faster --metric ms --target 12.5 --direction minimize"),
+        *shlex.split("--scope src/ --scope lib/ --out-of-scope tests/ --format json --timeout 20m"),
         *["--command", "python bench.py", "--guard", "pytest -q", "--goal-clarifier", "x", "--yes"],
     )
     assert given == [
