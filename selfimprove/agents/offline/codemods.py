@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from selfimprove.agents.offline.edits import Splice, hunks_between, splice
+from selfimprove.agents.offline.edits import Splice, hunks_of
 from selfimprove.agents.offline.files import SourceFile
 from selfimprove.agents.offline.idea import APPLY_CODEMOD, ChangeIdea, one_line
-from selfimprove.agents.offline.pymodule import compiles
 
 MAX_EDIT_CHARS = 40_000
 
@@ -29,12 +28,12 @@ class Codemod:
 
 
 def idea_of(file: SourceFile, mod: Codemod) -> ChangeIdea | None:
-    """Make an idea of a rewrite, or None where it changes nothing or breaks the syntax."""
-    text = splice(file.text, mod.splices)
-    if text == file.text or (file.language == "python" and compiles(text, file.path)):
-        return None
-    hunks = hunks_between(file.text, text)
-    if sum(len(hunk.old) + len(hunk.new) for hunk in hunks) > MAX_EDIT_CHARS:
+    """Make an idea of a rewrite, or None where it changes nothing; raises StaleEdit.
+
+    Whether the result still compiles is asked when it is planned: most ideas never are.
+    """
+    hunks = hunks_of(file.text, mod.splices)
+    if not hunks or sum(len(hunk.old) + len(hunk.new) for hunk in hunks) > MAX_EDIT_CHARS:
         return None
     where = f"{mod.symbol} ({file.path})" if mod.symbol else file.path
     return ChangeIdea(

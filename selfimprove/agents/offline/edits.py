@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
@@ -49,19 +48,24 @@ def splice(text: str, splices: Iterable[Splice]) -> str:
     return "".join([*done, text[at:]])
 
 
-def hunks_between(old: str, new: str) -> tuple[Hunk, ...]:
-    """Give the smallest groups of whole lines that turn `old` into `new`."""
-    before, after = split_lines(old), split_lines(new)
-    head = _common(before, after)
-    tail = _common(before[head:][::-1], after[head:][::-1])
-    middle = before[head : len(before) - tail]
-    wanted = after[head : len(after) - tail]
+def hunks_of(text: str, splices: Iterable[Splice]) -> tuple[Hunk, ...]:
+    """Widen spans to whole lines, those that share a line together; raises StaleEdit."""
+    groups: list[tuple[int, int, list[Splice]]] = []
+    for part in sorted(splices, key=lambda part: (part.start, part.end)):
+        start, end = _whole_lines(text, part)
+        if groups and start < groups[-1][1]:
+            first, last, parts = groups[-1]
+            groups[-1] = (first, max(last, end), [*parts, part])
+        else:
+            groups.append((start, end, [part]))
     found = []
-    matcher = SequenceMatcher(None, middle, wanted, autojunk=False)
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        if tag != "equal":
-            found.append(_anchored(before, head + i1, head + i2, "".join(wanted[j1:j2])))
-    return _joined(found)
+    for start, end, parts in groups:
+        moved = [Splice(p.start - start, p.end - start, p.new) for p in parts]
+        old = text[start:end]
+        new = splice(old, moved)
+        if new != old:
+            found.append(Hunk(text.count("\n", 0, start) + 1, old, new))
+    return tuple(found)
 
 
 def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
@@ -77,36 +81,15 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
     return "".join(lines)
 
 
-def _common(left: list[str], right: list[str]) -> int:
-    for index, (one, other) in enumerate(zip(left, right, strict=False)):
-        if one != other:
-            return index
-    return min(len(left), len(right))
-
-
-def _anchored(before: list[str], start: int, end: int, new: str) -> Hunk:
-    """A pure insertion takes a neighbouring line along, so that it can be found by content."""
-    if start == end and start < len(before):
-        return Hunk(start + 1, before[start], new + before[start])
-    if start == end and start > 0:
-        last = before[start - 1]
-        gap = "" if last.endswith("\n") else "\n"
-        return Hunk(start, last, last + gap + new)
-    return Hunk(start + 1, "".join(before[start:end]), new)
-
-
-def _joined(hunks: list[Hunk]) -> tuple[Hunk, ...]:
-    """Two hunks that touch the same line become one."""
-    done: list[Hunk] = []
-    for hunk in hunks:
-        last = done[-1] if done else None
-        if last and last.line + len(split_lines(last.old)) > hunk.line:
-            # only an insertion's anchor can be shared: the second hunk starts with that line
-            rest = hunk.old.removeprefix(last.old)
-            done[-1] = Hunk(last.line, last.old + rest, last.new.removesuffix(last.old) + hunk.new)
-        else:
-            done.append(hunk)
-    return tuple(done)
+def _whole_lines(text: str, part: Splice) -> tuple[int, int]:
+    """Where the lines begin and end that a span touches, never none: they are found by content."""
+    start = text.rfind("\n", 0, part.start) + 1
+    if part.start == part.end == len(text) == start and start:
+        start = text.rfind("\n", 0, start - 1) + 1  # added at the very end: after the last line
+    if start < part.end and start == part.start and text[part.end - 1] == "\n":
+        return start, part.end
+    newline = text.find("\n", part.end)
+    return start, len(text) if newline < 0 else newline + 1
 
 
 def _nearest(

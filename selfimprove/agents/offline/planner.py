@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from selfimprove.agents.base import AgentFailure, Workspace
 from selfimprove.agents.offline.attempts import attempts_of
+from selfimprove.agents.offline.edits import StaleEdit
+from selfimprove.agents.offline.executor import edited, edits_of
 from selfimprove.agents.offline.idea import ChangeIdea
 from selfimprove.agents.offline.proposals import hypothesis
 from selfimprove.agents.offline.proposals import plan as written
@@ -18,7 +21,7 @@ LOOKED_AT = 40
 """Changes that are weighed once those a planner may not propose are left out."""
 
 
-def plan(scanner: Scanner, request: AgentRequest, workspace: Workspace) -> dict[str, Any]:
+def propose(scanner: Scanner, request: AgentRequest, workspace: Workspace) -> dict[str, Any]:
     """Propose one change; AgentFailure where its families and files hold none that is new."""
     context = request.context
     scan = scanner.scan(workspace.tree, context)
@@ -27,8 +30,12 @@ def plan(scanner: Scanner, request: AgentRequest, workspace: Workspace) -> dict[
     refused = set(_refused(context))
     metric = str(((context.get("goal") or {}).get("metric") or {}).get("name") or "the score")
     for choice in chooser.choices(allowed, LOOKED_AT + len(refused)):
-        if hypothesis(choice, metric) not in refused:
-            return written(choice, context, attempts_of(context))
+        if hypothesis(choice, metric) in refused:
+            continue
+        plan = written(choice, context, attempts_of(context))
+        with suppress(StaleEdit):  # a rewrite that would not compile is passed over
+            edited(workspace.tree, edits_of(plan))
+            return plan
     raise AgentFailure("output", _nothing_left(scan, context, allowed))
 
 

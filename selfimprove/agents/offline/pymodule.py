@@ -13,6 +13,7 @@ from selfimprove.agents.offline.edits import Splice, splice
 _WARNINGS = threading.Lock()
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Loop = ast.For | ast.AsyncFor | ast.While
+_SHARED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
@@ -47,9 +48,32 @@ class PyModule:
             self._starts.append(self._starts[-1] + len(line) + 1)
         self._ascii = len(self._data) == len(text)
         self.parents: dict[ast.AST, ast.AST] = {}
-        for node in ast.walk(self.tree):
-            for child in ast.iter_child_nodes(node):
+        self.nodes: list[ast.AST] = []
+        self._extent: dict[ast.AST, tuple[int, int]] = {}
+        self._number()
+
+    def _number(self) -> None:
+        """Put all nodes in one list, so that walking through a part of the tree is a slice."""
+        stack: list[ast.AST] = [self.tree]
+        while stack:
+            node = stack.pop()
+            self.nodes.append(node)
+            # contexts and operators are shared between places, and hold nothing
+            below = [c for c in ast.iter_child_nodes(node) if not isinstance(c, _SHARED)]
+            for child in reversed(below):
                 self.parents[child] = node
+                stack.append(child)
+        sizes = dict.fromkeys(self.nodes, 1)
+        for at in range(len(self.nodes) - 1, -1, -1):
+            node = self.nodes[at]
+            self._extent[node] = (at, at + sizes[node])
+            if node in self.parents:
+                sizes[self.parents[node]] += sizes[node]
+
+    def walk(self, node: ast.AST) -> list[ast.AST]:
+        """Give a node and all below it, in the order of the text."""
+        start, end = self._extent[node]
+        return self.nodes[start:end]
 
     def offset(self, line: int, column: int) -> int:
         """Turn a node's position (bytes) into an index of the text (characters)."""
@@ -125,7 +149,7 @@ class PyModule:
     def names(self) -> frozenset[str]:
         """Every name that is bound or used anywhere in the file."""
         found: set[str] = set()
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Name):
                 found.add(node.id)
             elif isinstance(node, ast.arg):
@@ -146,7 +170,7 @@ class PyModule:
     @cached_property
     def functions(self) -> list[Function]:
         """Every function of the file, in order."""
-        found = [node for node in ast.walk(self.tree) if isinstance(node, Function)]
+        found = [node for node in self.nodes if isinstance(node, Function)]
         return sorted(found, key=lambda node: node.lineno)
 
     @cached_property

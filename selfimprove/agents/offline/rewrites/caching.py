@@ -90,7 +90,7 @@ def _pure(module: PyModule, tops: dict[str, ast.FunctionDef]) -> set[str]:
 def _unsettled(module: PyModule) -> set[str]:
     """Names of the file's top that may not always hold the same: all but plain constants."""
     bound: dict[str, int] = {}
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             if module.function(node) is None:
                 bound[node.id] = bound.get(node.id, 0) + 1

@@ -14,7 +14,7 @@ from selfimprove.agents.offline.rewrites.stable import bound_in
 def find(module: PyModule) -> Iterator[Codemod]:
     """Give a rewrite for each list of a function that would do better as another container."""
     for function in module.functions:
-        for node in ast.walk(function):
+        for node in module.walk(function):
             if not isinstance(node, ast.Assign) or len(node.targets) != 1:
                 continue
             target = node.targets[0]
@@ -23,7 +23,7 @@ def find(module: PyModule) -> Iterator[Codemod]:
                 uses = _uses(module, function, target)
                 mods = (_as_set(module, node, uses), _as_deque(module, node, uses))
                 yield from (mod for mod in mods if mod is not None)
-    for each in ast.walk(module.tree):
+    for each in module.nodes:
         if isinstance(each, ast.ClassDef):
             yield from _deque_attributes(module, each)
 
@@ -44,7 +44,7 @@ def _uses(module: PyModule, function: Function, target: ast.Name) -> list[ast.ex
     if bound_in(function, target.id) != 1:
         return None
     found: list[ast.expr] = []
-    for each in ast.walk(function):
+    for each in module.walk(function):
         if isinstance(each, ast.Name) and each.id == target.id and each is not target:
             if module.function(each) is not function:
                 return None
@@ -126,7 +126,7 @@ def _is_guarded(module: PyModule, use: ast.expr, name: str) -> bool:
         and isinstance(up.test.ops[0], ast.NotIn)
         and dotted(up.test.comparators[0]) == name
         and ast.dump(up.test.left) == wanted
-        and any(call in ast.walk(stmt) for stmt in up.body)
+        and any(call in module.walk(stmt) for stmt in up.body)
         for up in module.ancestors(call)
     )
 
@@ -187,7 +187,7 @@ def _deque_attributes(module: PyModule, cls: ast.ClassDef) -> Iterator[Codemod]:
     header = module.import_of("collections")
     places: dict[str, list[ast.expr]] = {}
     made: dict[str, list[ast.Assign]] = {}
-    for node in ast.walk(cls):
+    for node in module.walk(cls):
         if isinstance(node, ast.Attribute) and dotted(node).startswith("self."):
             up = module.parents[node]
             chain = dotted(node)

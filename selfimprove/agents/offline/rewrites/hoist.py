@@ -42,7 +42,7 @@ class _Spot:
 def find(module: PyModule) -> Iterator[Codemod]:
     """Give a rewrite for each value that a loop works out again and again."""
     groups: dict[tuple[str, str, ast.AST], list[_Spot]] = {}
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         spot = None
         if isinstance(node, ast.Call):
             spot = _builtin(module, node) or _method(module, node)

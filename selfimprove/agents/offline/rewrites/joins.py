@@ -13,7 +13,7 @@ from selfimprove.agents.offline.rewrites.stable import home, is_stable, outermos
 
 def find(module: PyModule) -> Iterator[Codemod]:
     """Give a rewrite for each `for b in B: if b.k == a.k: ...` inside another loop."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.For) and not node.orelse and len(node.body) == 1:
             test = node.body[0]
             if isinstance(test, ast.If) and not test.orelse:
@@ -33,7 +33,7 @@ def _indexed(module: PyModule, inner: ast.For, test: ast.If) -> Codemod | None:
     if sides is None or outer is None or not isinstance(outer, Loop):
         return None
     own, other = sides
-    used = {each.id for each in ast.walk(own) if isinstance(each, ast.Name)}
+    used = {each.id for each in module.walk(own) if isinstance(each, ast.Name)}
     if used - {target.id} or not is_stable(repeated(inner)[1:], target.id):
         return None
     stmt = home(module, outer)

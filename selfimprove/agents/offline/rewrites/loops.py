@@ -14,7 +14,7 @@ from selfimprove.agents.offline.rewrites.stable import is_stable, nodes_of
 
 def find(module: PyModule) -> Iterator[Codemod]:
     """Give a rewrite for each loop that a builtin or a plainer loop does better."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.For) and not node.orelse:
             mod = _positions(module, node) or _total(module, node)
             if mod is not None:
@@ -62,12 +62,12 @@ def _positions(module: PyModule, node: ast.For) -> Codemod | None:
 
 
 def _used_after(module: PyModule, node: ast.For, name: str) -> bool:
-    inside = set(ast.walk(node))
+    inside = set(module.walk(node))
     scope = module.function(node) or module.tree
     return any(
         isinstance(each, ast.Name) and each.id == name and each not in inside
         and isinstance(each.ctx, ast.Load) and each.lineno > node.lineno
-        for each in ast.walk(scope)
+        for each in module.walk(scope)
     )  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def _total(module: PyModule, node: ast.For) -> Codemod | None:
     total = step.target.id
     if "#" in module.source(node):
         return None  # a comment would be lost
-    if any(isinstance(e, ast.Name) and e.id == total for e in ast.walk(step.value)):
+    if any(isinstance(e, ast.Name) and e.id == total for e in module.walk(step.value)):
         return None
     textual = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple)
     if isinstance(step.value, textual) and not _is_number(step.value):

@@ -134,7 +134,7 @@ def is_listy(module: PyModule, node: ast.AST, chain: str) -> bool:
     scope: ast.AST = module.function(node) or module.tree
     found: list[bool] = []
     for top in (scope, module.tree):
-        for each in ast.walk(top):
+        for each in module.walk(top):
             if isinstance(each, ast.Assign) and chain in map(dotted, each.targets):
                 found.append(_makes_list(each.value))
             elif (isinstance(each, ast.AnnAssign) and dotted(each.target) == chain) or (

@@ -17,9 +17,9 @@ _HARMLESS = frozenset({"property", "staticmethod", "classmethod"})
 
 def find(module: PyModule) -> Iterator[Codemod]:
     """Give a rewrite for each class that could have slots and each pattern compiled in a call."""
-    dynamic = {each.attr for each in ast.walk(module.tree) if isinstance(each, ast.Attribute)}
+    dynamic = {each.attr for each in module.nodes if isinstance(each, ast.Attribute)}
     if not (module.names | dynamic) & _DYNAMIC:
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             mod = _slots(module, node) if isinstance(node, ast.ClassDef) else None
             if mod is not None:
                 yield mod
@@ -75,14 +75,14 @@ def _plain_slots(module: PyModule, node: ast.ClassDef) -> list[Splice]:
             fields |= {dotted(target) for target in targets}
         elif isinstance(each, Function) and {dotted(d) for d in each.decorator_list} - _HARMLESS:
             return []
-    for attribute in ast.walk(node):
+    for attribute in module.walk(node):
         stored = isinstance(attribute, ast.Attribute) and isinstance(attribute.ctx, ast.Store)
         if stored and isinstance(attribute, ast.Attribute) and dotted(attribute.value) == "self":
             attributes[attribute.attr] = None
     methods = {each.name for each in node.body if isinstance(each, Function)}
     outside = {
         each.attr
-        for each in ast.walk(module.tree)
+        for each in module.nodes
         if isinstance(each, ast.Attribute)
         and isinstance(each.ctx, ast.Store)
         and dotted(each.value) != "self"
@@ -100,7 +100,7 @@ def _plain_slots(module: PyModule, node: ast.ClassDef) -> list[Splice]:
 def _patterns(module: PyModule) -> Iterator[Codemod]:
     """`re.search("…", s)` in a function: the pattern is compiled once at the top of the file."""
     groups: dict[str, list[ast.Call]] = {}
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if not isinstance(node, ast.Call) or module.function(node) is None or not node.args:
             continue
         method = dotted(node.func).removeprefix("re.")

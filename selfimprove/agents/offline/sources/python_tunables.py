@@ -42,7 +42,7 @@ def tunables(text: str) -> tuple[Tunable, ...]:
 
 
 def _all(module: PyModule) -> Iterator[Tunable]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Assign | ast.AnnAssign):
             yield from _constant(module, node)
         elif isinstance(node, Function):
@@ -151,7 +151,7 @@ def _number(node: ast.expr) -> int | float | None:
 def _users(module: PyModule) -> dict[str, tuple[str, ...]]:
     """Name -> the functions that read it, as a name or as the last part of a chain."""
     found: dict[str, dict[str, None]] = {}
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
             name = node.id if isinstance(node, ast.Name) else node.attr
             found.setdefault(name, {})[module.symbol(node)] = None
@@ -163,10 +163,10 @@ def _compared(module: PyModule) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     tables = {
         dotted(node.targets[0]): _words(node.value.keys)
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict)
     }
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Compare) and len(node.comparators) == 1:
             other = node.comparators[0]
             inside = other.elts if isinstance(other, ast.Tuple | ast.List | ast.Set) else [other]

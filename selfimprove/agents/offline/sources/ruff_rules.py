@@ -169,11 +169,12 @@ def _group(code: str) -> _Group:
     return next(group for prefix, group in GROUPS if code.startswith(prefix))
 
 
-def _starts(text: str) -> list[int]:
+@lru_cache(maxsize=256)
+def _starts(text: str) -> tuple[int, ...]:
     starts = [0]
     for line in split_lines(text):
         starts.append(starts[-1] + len(line))
-    return [*starts, len(text)]
+    return (*starts, len(text))
 
 
 def symbol_at(text: str, line: int) -> str:
