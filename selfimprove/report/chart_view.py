@@ -9,6 +9,7 @@ from selfimprove.report.data import Attempt, BestPoint, ScoreHistory
 
 CANDIDATE_REACH, TARGET_REACH = 1.0, 3.0
 """How far beyond what the best scores span the view goes for a candidate, and for the target."""
+USUAL_TIMES = 4.0
 SPREAD = 0.6
 """How much of a round's width its candidates may take."""
 
@@ -57,10 +58,9 @@ def _span(history: ScoreHistory) -> tuple[float, float]:
     if history.baseline is not None:
         core.append(history.baseline)
     measured = sorted(a.score for a in history.attempts if a.score is not None)
-    trimmed = measured[len(measured) // 10 : len(measured) - len(measured) // 10]
-    core = core or trimmed or [0.0, 1.0]
+    core = core or measured[len(measured) // 2 :][:1] or [0.0, 1.0]
     low, high = min(core), max(core)
-    reach = _reach(low, high, trimmed)
+    reach = _reach(low, high, measured)
     wanted = [(score, reach * CANDIDATE_REACH) for score in measured]
     if history.target is not None:
         wanted.append((history.target, reach * TARGET_REACH))
@@ -71,13 +71,11 @@ def _span(history: ScoreHistory) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _reach(low: float, high: float, trimmed: list[float]) -> float:
-    """What the best scores span, or their distance to a usual candidate where that is more."""
-    spread = high - low
-    if trimmed:
-        middle = trimmed[len(trimmed) // 2]
-        spread = max(spread, abs(middle - low), abs(middle - high))
-    return spread or max(abs(high), 1e-9)
+def _reach(low: float, high: float, measured: list[float]) -> float:
+    """What the best scores span, or some times a usual candidate's distance where that is more."""
+    away = sorted(max(low - score, score - high, 0.0) for score in measured)
+    usual = away[len(away) // 2] if away else 0.0
+    return max(high - low, usual * USUAL_TIMES) or max(abs(high), 1e-9)
 
 
 def _places(history: ScoreHistory) -> dict[str, float]:

@@ -20,7 +20,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from selfimprove.errors import UsageError
+from selfimprove.errors import UsageError, UserError
 from selfimprove.report import numbers
 from selfimprove.report.chart_view import View, view_of
 from selfimprove.report.data import Attempt, ScoreHistory
@@ -261,7 +261,11 @@ def main(arguments: Sequence[str]) -> int:
 
     root = Path(arguments[0])
     paths = [Path(name) for name in arguments[1:]] or [root / "tracking/progress.png"]
-    draw(load_history(Layout(root)), paths)
+    try:
+        draw(load_history(Layout(root)), paths)
+    except UserError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
     return 0
 
 
