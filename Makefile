@@ -1,0 +1,62 @@
+# Everything a checkout needs: `make demo` and `make test` on a machine with git and Python >= 3.11.
+# The first of them makes .venv; a later call installs again only when pyproject.toml has changed.
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
+# The first interpreter that is new enough; `make PYTHON=/path/to/python3` overrides.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; \
+	done)
+
+.PHONY: help demo test test-long lint types check format wheel-check clean
+
+help:
+	@echo 'make demo         a real run on a bundled target: no key, no network while it runs'
+	@echo 'make test         the quick tests, at most five minutes on two cores'
+	@echo 'make test-long    the tests that take longer'
+	@echo 'make check        lint and types; make lint, make types for one of them'
+	@echo 'make format       put the code into the form that lint asks for'
+	@echo 'make wheel-check  build the wheel, install it by itself, and run a round from it'
+	@echo 'make clean        remove .venv and everything made'
+
+demo: $(VENV)/.installed
+	$(BIN)/selfimprove demo
+
+test: $(VENV)/.installed-dev
+	$(PYTEST) -m 'not long'
+
+test-long: $(VENV)/.installed-dev
+	$(PYTEST) -m long
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-dev
+	$(BIN)/mypy
+
+check: lint types
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+wheel-check: $(VENV)/.installed-dev
+	$(BIN)/python .ci/wheel_check.py
+
+clean:
+	rm -rf $(VENV) build dist .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@test -n '$(PYTHON)' || { echo 'make: no Python >= 3.11 found; install one, or name it: make PYTHON=/path/to/python3' >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo 'make: $(PYTHON) cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv' >&2; exit 1; }
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/.installed
