@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Self
 
 from selfimprove.contracts.settings import Provide
 from selfimprove.errors import ConfigError, ToolError
@@ -54,6 +55,13 @@ AUDIENCE: dict[Profile, frozenset[str]] = {
     "agent": frozenset({"agents"}),
 }
 """Whose provided paths each profile is given."""
+
+
+OPEN_WITHOUT_MOUNTS = (
+    "a candidate can use the network, read your files, and write your checkout and what is provided"
+)
+LATER = ("devices", "memory_mb", "processes", "disk_mb")
+"""Settings that this room does not carry out yet; said, where they are set."""
 
 
 class Room:
@@ -132,6 +140,11 @@ class Room:
             "variables": ", ".join(spec.env_names) or "none of yours but PATH and toolchain homes",
             "agents": f"your environment; paths: {', '.join(named) or 'none more'}",
         }
+        if self.probe.bwrap is None:
+            rows["not stopped at this level"] = OPEN_WITHOUT_MOUNTS
+        later = [name for name in LATER if getattr(spec.sandbox, name)]
+        if later:
+            rows["not in force yet"] = ", ".join(f"sandbox.{name}" for name in later)
         return [f"{name}: {value}" for name, value in rows.items()]
 
     def clean(self) -> None:
@@ -146,14 +159,12 @@ class Room:
         arguments += ["--chdir", str(self.spec.target_top / self.spec.prefix)]
         command = _shell(job.command, str(TMP / RESULT))
         env = self._env(job) | {"HOME": str(self._inner_home), "TMPDIR": str(TMP), **job.env}
-        with _handed_over(arguments) as given, _pipe() as (status, report):
-            argv = (str(bwrap), "--args", str(given), "--json-status-fd", str(report))
+        with _handed_over(arguments) as given, _Status() as status:
+            argv = (str(bwrap), "--args", str(given), "--json-status-fd", str(status.given))
             child = _child(job, (*argv, "--", *command), Path("/"), env)
-            outcome = run_child(
-                replace(child, pass_fds=(given, report), contained=True), stop=self.stop
-            )
-            os.close(report)
-            _check_started(outcome, os.read(status, 4096))
+            passed = (given, status.given)
+            outcome = run_child(replace(child, pass_fds=passed, contained=True), self.stop)
+            _check_started(outcome, status.read())
         return outcome
 
     def _bare(self, job: Job, folder: Path) -> Outcome:
@@ -331,14 +342,26 @@ def _handed_over(arguments: Sequence[str]) -> Iterator[int]:
         os.close(descriptor)
 
 
-@contextmanager
-def _pipe() -> Iterator[tuple[int, int]]:
-    """A pipe whose writing end the body closes."""
-    reading, writing = os.pipe()
-    try:
-        yield reading, writing
-    finally:
-        os.close(reading)
+class _Status:
+    """A pipe on which bubblewrap says that the room stood and how the command ended."""
+
+    def __init__(self) -> None:
+        self._reading, self.given = os.pipe()
+        os.set_blocking(self._reading, False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._reading)
+        os.close(self.given)
+
+    def read(self) -> bytes:
+        """What was said; empty where bubblewrap did not come that far."""
+        try:
+            return os.read(self._reading, 1 << 14)
+        except BlockingIOError:
+            return b""
 
 
 def _check_started(outcome: Outcome, status: bytes) -> None:

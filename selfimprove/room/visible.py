@@ -92,9 +92,10 @@ class Closure:
     _done: set[Path] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        kept = (self.home, self.home / ".local", *self.hidden)
+        homes = both_names(self.home)
+        kept = (*homes, *(home / ".local" for home in homes), *self.hidden)
         self._wide = {place for one in kept for place in (one, *one.parents)}
-        self._secrets = {self.home / name for name in SECRETS}
+        self._secrets = {home / name for home in homes for name in SECRETS}
 
     def add_folder(self, folder: Path, read_first_lines: bool = True) -> None:
         """Follow every entry of a folder on PATH."""
@@ -137,6 +138,11 @@ class Closure:
         if path in self._wide:
             return True
         return path in self._secrets
+
+
+def both_names(home: Path) -> tuple[Path, ...]:
+    """A home by its name and by where that leads: on some systems /home is a link."""
+    return tuple(dict.fromkeys((home, Path(os.path.realpath(home)))))
 
 
 def is_below(path: Path, roots: Iterable[Path]) -> bool:
@@ -251,7 +257,7 @@ def secrets_below(
 ) -> tuple[Path, ...]:
     """Secrets that something shown would lay open, less what a person named themselves."""
     shown, named = tuple(shown), tuple(named)
-    below_home = (home / name for name in SECRETS)
+    below_home = (place / name for place in both_names(home) for name in SECRETS)
     return tuple(
         secret
         for secret in below_home

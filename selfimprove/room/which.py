@@ -41,7 +41,7 @@ def check_tool(room: Room, command: str, tree: Path) -> ToolCheck:
     inside = _inside(room, name, outside, tree) if name else ""
     if "/" in inside:
         inside = os.path.normpath(start / inside)
-    if not outside or inside in (outside, name) or _same_in_tree(room, outside, tree):
+    if not outside or inside in (outside, name, _in_tree(room, outside, tree)):
         return ToolCheck(name, outside, inside)
     return ToolCheck(name, outside, inside, _message(name, outside, inside, top))
 
@@ -54,12 +54,12 @@ def _inside(room: Room, name: str, outside: str, tree: Path) -> str:
     return lines[0] if outcome.exit_code == 0 and lines else ""  # a builtin prints its bare name
 
 
-def _same_in_tree(room: Room, outside: str, tree: Path) -> bool:
+def _in_tree(room: Room, outside: str, tree: Path) -> str:
     """At the reduced level the tree stands elsewhere; there its own copy is the right one."""
     top = room.spec.target_top
     if room.probe.bwrap is not None or not is_below(Path(outside), [top]):
-        return False
-    return os.access(tree / Path(outside).relative_to(top), os.X_OK)
+        return outside
+    return str(tree / Path(outside).relative_to(top))
 
 
 def _message(name: str, outside: str, inside: str, top: Path) -> str:

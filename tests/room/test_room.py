@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 from room_machine import Machine, contained_only, script
 
-from selfimprove.errors import ConfigError
+from selfimprove.errors import ConfigError, Stopped, ToolError
 from selfimprove.process import Outcome
 from selfimprove.room.job import Job
 
@@ -347,6 +349,30 @@ def test_which_names_the_line_to_add(machine: Machine) -> None:
 
 
 @BOTH
+def test_which_knows_a_provided_tool(machine: Machine, mode: str) -> None:
+    machine.path(environment(machine) / "bin")
+    check = machine.room(mode, provide=[{"path": ".venv"}]).which("tool", machine.tree)
+    assert check.ok, check.message
+
+
+@contained_only
+def test_stop_leaves_no_descriptor_open(machine: Machine) -> None:
+    room = machine.room()
+    threading.Timer(0.3, room.stop.set).start()
+    before = psutil.Process().num_fds()
+    with pytest.raises(Stopped):
+        room.run(Job("sleep 60", machine.tree, "benchmark"))
+    assert psutil.Process().num_fds() == before
+    assert not list((machine.base / "cache" / "jobs").iterdir())
+
+
+@contained_only
+def test_our_own_failure_is_not_the_candidates(machine: Machine) -> None:
+    with pytest.raises(ToolError, match="bubblewrap could not set up the room"):
+        machine.room().run(Job("true", machine.base / "no tree", "benchmark"))
+
+
+@BOTH
 @pytest.mark.parametrize(
     "command", ["python3 x.py", "cd sub && ls", "test -e x", "nothing-like-it", "./run.sh", "'", ""]
 )
@@ -360,9 +386,11 @@ def test_which_finds_no_fault_where_there_is_none(
 
 
 def test_describe_names_level_network_and_variables(machine: Machine) -> None:
-    lines = machine.room("off", env_names=("TOKEN",)).describe()
+    lines = machine.room("off", env_names=("TOKEN",), sandbox={"memory_mb": 9}).describe()
     assert "isolation: off (sandbox.mode is off)" in lines
     assert "variables: TOKEN" in lines
+    assert "not in force yet: sandbox.memory_mb" in lines
+    assert any(line.startswith("not stopped at this level") for line in lines)
 
 
 @contained_only

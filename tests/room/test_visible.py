@@ -90,6 +90,21 @@ def test_secret_folder_with_a_tool_in_it(home: Path) -> None:
     assert found.shown == (home / ".claude" / "local" / "bin",)
 
 
+def test_home_behind_a_link(home: Path, tmp_path: Path) -> None:
+    real = tmp_path / "var" / "home"
+    script(real / "bin" / "tool", "#!/bin/sh\n")
+    (real / "lib").mkdir()
+    (real / ".ssh").mkdir()
+    home.symlink_to(real)
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "tool").symlink_to(home / "bin" / "tool")
+    assert seen(home, tmp_path / "links").shown == (
+        home / "bin",
+        tmp_path / "links",
+        real / "bin",
+    )
+
+
 def test_link_loops_and_broken_links_end(home: Path) -> None:
     (home / "bin").mkdir(parents=True)
     (home / "bin" / "a").symlink_to("b")
