@@ -70,8 +70,8 @@ def history(idea: ChangeIdea, attempts: tuple[Attempt, ...]) -> dict[str, str]:
 
 def impact(idea: ChangeIdea, profile: Profile) -> str:
     """Estimate a relative gain from the prior and the share of time that it touches."""
-    heat = profile.heat(idea.path, idea.users or (idea.symbol,))
-    high = max(1, round(60 * idea.prior * heat))
+    share = profile.share(idea.path, idea.users or (idea.symbol,))
+    high = max(1, round(60 * idea.prior * share))
     low = max(0, round(high / 6))
     return f"{low}-{high}%"
 

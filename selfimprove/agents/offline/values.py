@@ -24,7 +24,7 @@ NEVER = words(
 WORKLOAD = words(
     """
     n count total num number repeat repeats samples rounds iterations trials items rows
-    records users orders target length max min
+    records users orders target length max min top
     """
 )
 """Words that often say how much work is asked for: less of it is no improvement."""
