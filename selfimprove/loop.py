@@ -59,7 +59,7 @@ class Run:
             observer(envelope, self.state)
         return self.state
 
-    def close_round(self, draft: Draft) -> State:
+    def close_segment(self, draft: Draft) -> State:
         """Append a checkpoint: a control that holds the state as it is once it is folded."""
         after = fold_one(self.state, self.journal.preview(draft))
         holding = {**draft.payload, "state": after.document()}
@@ -92,6 +92,9 @@ def until_stopped(run: Run, deps: Deps) -> State:
 
 def _one_step(run: Run, deps: Deps) -> None:
     if run.state.round is None or run.state.round.status == "completed":
+        stop = stop_check.why_stop(run.state, deps.config.settings, deps.deadline)
+        if stop is not None:
+            raise EndRun(*stop)
         number = run.state.number + 1
         run.append(control(f"round_{number}", "round_started", round=number))
     step = round_of(run.state).step
@@ -109,18 +112,14 @@ def _end_round(run: Run, deps: Deps) -> None:
     current = round_of(run.state)
     about = f"round_{current.number}"
     if current.decision == "go_on":
-        run.close_round(control(about, "checkpoint"))
+        run.close_segment(control(about, "checkpoint"))
     else:
-        run.close_round(_stopped(run.state, deps, current.decision, current.reason))  # type: ignore[arg-type]
+        run.close_segment(_stopped(run.state, deps, current.decision, current.reason))  # type: ignore[arg-type]
 
 
 def _stop(run: Run, deps: Deps, status: RunStatus, reason: str) -> None:
-    """End in the middle of a round, or between two; both can be resumed."""
-    draft = _stopped(run.state, deps, status, reason)
-    if run.state.round is None or run.state.round.status == "completed":
-        run.close_round(draft)
-    else:
-        run.append(draft)
+    """End in the middle of a round, or between two: the segment stays open for what follows."""
+    run.append(_stopped(run.state, deps, status, reason))
 
 
 def _stopped(state: State, deps: Deps, status: RunStatus, reason: str) -> Draft:

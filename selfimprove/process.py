@@ -94,6 +94,20 @@ class Outcome:
     """Why it could not be started."""
 
 
+def start_detached(argv: tuple[str, ...], env: Mapping[str, str], log: Path) -> int:
+    """Start a program that outlives this one, its output appended to `log`; gives its id."""
+    with log.open("ab") as output:
+        popen = subprocess.Popen(
+            argv,
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    return popen.pid
+
+
 def base_env() -> dict[str, str]:
     """The caller's environment; besides config.py nobody reads it elsewhere."""
     return dict(os.environ)

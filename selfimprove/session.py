@@ -123,12 +123,11 @@ def _set_up(run: Run, site: Site, asked: Asked, steered: Control) -> Deps:
     if run.state.baseline is None:
         mark = fingerprint_now(site, deps, run.state.facts)
         run.drive(measure_baseline(run.state, deps, mark))
+        run.close_segment(control("setup", "checkpoint"))
         deps = build_deps(site, run.state.facts, steered)
     mark = fingerprint_now(site, deps, run.state.facts)
     if mark != run.state.fingerprint:
-        asked.say(
-            "conditions have changed: the incumbent is measured anew"
-        )
+        asked.say("conditions have changed: the incumbent is measured anew")
         run.drive(remeasure(run.state, deps, mark, "fingerprint changed"))
     return deps
 

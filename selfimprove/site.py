@@ -126,8 +126,8 @@ def _files_of(target: Target, command: str) -> list[str]:
     return found
 
 
-def uncommitted(site: Site, files: list[str]) -> dict[str, bytes]:
-    """Those of the files that differ from the commit, as they stand in the working tree."""
+def uncommitted(site: Site, files: list[str]) -> list[str]:
+    """Those of the files, and of what `Sealed` names, that differ from the commit."""
     from selfimprove.vcs.patterns import Patterns
 
     modified, untracked = dirty_paths(site.target)
@@ -136,11 +136,7 @@ def uncommitted(site: Site, files: list[str]) -> dict[str, bytes]:
     wanted = {path for path in dirty if path in files or path in sealed}
     # an ignored benchmark or goal file is in neither list: it is uncommitted all the same
     wanted |= {path for path in files if path not in dirty and not _committed(site, path)}
-    return {
-        path: (site.target.top / path).read_bytes()
-        for path in sorted(wanted)
-        if (site.target.top / path).is_file()
-    }
+    return [path for path in sorted(wanted) if (site.target.top / path).is_file()]
 
 
 def _committed(site: Site, path: str) -> bool:

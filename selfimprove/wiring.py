@@ -10,12 +10,14 @@ from selfimprove.bench.fingerprint import Parts, fingerprint, path_digest
 from selfimprove.bench.formats import supported
 from selfimprove.bench.measure import Bench, BenchSpec
 from selfimprove.bench.slot import Slot
+from selfimprove.config import Source
 from selfimprove.contracts.benchmark import Fingerprint
 from selfimprove.deps import Deadline, Deps, Roster
 from selfimprove.errors import ConfigError
 from selfimprove.places import quarantine_of
 from selfimprove.process import StopToken, base_env
 from selfimprove.publisher import Publisher
+from selfimprove.review.gates import policy as gate_policy
 from selfimprove.room.job import RoomSpec
 from selfimprove.room.layers import Layers
 from selfimprove.room.room import Room
@@ -62,6 +64,7 @@ def open_room(site: Site, stop: StopToken) -> Room:
 def build_deps(site: Site, facts: Facts, control: Control) -> Deps:
     """Join the rooms for a run whose facts are fixed."""
     config, settings = site.config, site.config.settings
+    gate_policy(settings.gate_policy)  # an unknown one is refused before anything runs
     quarantine = open_quarantine(site)
     quarantine.take(facts.base_commit)
     room = open_room(site, control.stop)
@@ -70,6 +73,7 @@ def build_deps(site: Site, facts: Facts, control: Control) -> Deps:
         base_commit=facts.base_commit,
         paths=rules.seals,
         extra_files={path: quarantine.blob(oid) for path, oid in facts.sealed_extra.items()},
+        executables=frozenset(facts.sealed_programs),
     )
     layers = Layers(quarantine, room, settings, overlay, site.private)
     layers.clean()
@@ -137,7 +141,7 @@ def bench_spec(site: Site, facts: Facts) -> BenchSpec:
         timeout=facts.benchmark_timeout or settings.benchmark_timeout,
         seed_env=settings.seed_env,
         expected_keys=frozenset(facts.score_keys) if facts.score_keys else None,
-        exact=bool(settings.primary_metric),
+        exact=site.config.sources.get("primary_metric") not in (Source.GOAL, Source.DEFAULT),
         env={name: environ[name] for name in settings.env if name in environ},
     )
 

@@ -25,7 +25,7 @@ def command(where: Where, as_json: bool, **given: Any) -> int:
     Example:
       selfimprove benchmark path/to/repository --runs 8
     """
-    from selfimprove.app import benchmark
+    from selfimprove.app.benchmark import benchmark
 
     return benchmark(
         BenchmarkOptions(

@@ -24,6 +24,6 @@ def command(
     Example:
       selfimprove demo
     """
-    from selfimprove.app import demo
+    from selfimprove.app.demo import demo
 
     return demo(DemoOptions(directory, max_iterations, agent, as_json))

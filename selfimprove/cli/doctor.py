@@ -22,7 +22,7 @@ def command(where: Where, full: bool, as_json: bool) -> int:
     Example:
       selfimprove doctor path/to/repository --full
     """
-    from selfimprove.app import doctor
+    from selfimprove.app.doctor import doctor
 
     return doctor(
         DoctorOptions(where.repo, where.topic, where.root, where.trees, full=full, json=as_json)

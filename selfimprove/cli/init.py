@@ -51,7 +51,7 @@ def command(where: Where, as_json: bool, **given: Any) -> int:
       selfimprove init . --objective "Answer faster" --metric total_ms --direction lower \\
         --command "python bench.py" --scope src/ --yes
     """
-    from selfimprove.app import init
+    from selfimprove.app.init import init
 
     roles = taken_roles(given)
     return init(

@@ -21,7 +21,7 @@ def command(where: Where, number: str, as_json: bool) -> int:
     Example:
       selfimprove replay 3 path/to/repository
     """
-    from selfimprove.app import replay
+    from selfimprove.app.replay import replay
 
     wanted = int(number) if number.isdecimal() else parse_id(number).round
     return replay(

@@ -22,6 +22,6 @@ def command(options: RunOptions) -> int:
       selfimprove resume path/to/repository
       selfimprove resume --adopt
     """
-    from selfimprove.app import resume
+    from selfimprove.app.run import resume
 
     return resume(replace(options, resume=True))

@@ -19,6 +19,6 @@ def command(options: RunOptions) -> int:
       selfimprove run . --planner offline --planner "command:./my-planner" --for 8h
       selfimprove run . --yes --json --max-iterations 5
     """
-    from selfimprove.app import run
+    from selfimprove.app.run import run
 
     return run(options)

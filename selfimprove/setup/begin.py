@@ -22,6 +22,7 @@ from selfimprove.errors import ConfigError
 from selfimprove.site import Site, benchmark_files, refuse_blocked, starting_point, uncommitted
 from selfimprove.steps.milestones import first_phase
 from selfimprove.store.state import Facts, Incumbent, State
+from selfimprove.vcs.export import take_uncommitted
 from selfimprove.vcs.guard import self_scored
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.scope import Scope
@@ -41,9 +42,10 @@ def facts_of(site: Site, quarantine: Quarantine, level: str) -> Facts:
     ref, commit = starting_point(site)
     quarantine.take(commit)
     made = benchmark_files(site)
+    taken, programs = take_uncommitted(site.target.top, uncommitted(site, made))
     extra = {
         path: quarantine.git.run("hash-object", "-w", "--stdin", stdin=data).decode().strip()
-        for path, data in uncommitted(site, made).items()
+        for path, data in taken.items()
     }
     return Facts(
         run_id=f"run_{uuid.uuid4().hex[:12]}",
@@ -61,6 +63,7 @@ def facts_of(site: Site, quarantine: Quarantine, level: str) -> Facts:
         score_keys=[],
         opened=[],
         sealed_extra=extra,
+        sealed_programs=sorted(programs),
         level=level,
         self_scored=self_scored(Scope.of(goal.scope, site.target.prefix), made),
         benchmark_files=made,

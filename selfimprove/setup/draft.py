@@ -34,8 +34,8 @@ class Draft:
 _NEEDED = {
     "objective": "--objective",
     "metric": "--metric",
-    "in_scope": "--in-scope",
-    "command": "--benchmark",
+    "in_scope": "--scope",
+    "command": "--command",
 }
 
 

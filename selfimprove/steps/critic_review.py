@@ -71,10 +71,7 @@ def _rules(
         plan = round_of(state).planners[name].plan
         assert plan is not None
         contexts[name] = review_context(state, deps, standing)
-        verdicts = [
-            *review_plan(plan, contexts[name]),
-            obeys(plan, round_of(state).planners[name].families),
-        ]
+        verdicts = review_plan(plan, contexts[name])
         failed = [verdict for verdict in verdicts if not verdict.passed]
         state = yield critique(
             topic(state, "critic_review", name),
@@ -89,21 +86,6 @@ def _rules(
         if not failed:
             standing.append(plan)
     return state, contexts
-
-
-def obeys(plan: Plan, families: list[str]) -> RuleVerdict:
-    """Whether the planner kept to the families it was assigned (H003 catches the rest)."""
-    return (
-        RuleVerdict(rule="assignment", passed=True)
-        if plan.approach_family in families
-        else RuleVerdict(
-            rule="assignment",
-            passed=False,
-            code="family_not_assigned",
-            message=f"family {plan.approach_family!r} was not assigned to this planner",
-            remedy=f"choose from {', '.join(families)}",
-        )
-    )
 
 
 def _critics(deps: Deps) -> list[str]:

@@ -55,6 +55,8 @@ class Facts(Record):
     """Files of the tree that the baseline run was seen to open."""
     sealed_extra: dict[str, str] = Field(default_factory=dict)
     """Uncommitted goal and benchmark files, taken as they stood: path -> blob id."""
+    sealed_programs: list[str] = Field(default_factory=list)
+    """Those of them that are executable."""
     level: str
     """Isolation level the run is measured at."""
     self_scored: list[str] = Field(default_factory=list)

@@ -1,0 +1,80 @@
+"""`benchmark`: run it in the room, report score and spread."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from selfimprove.app.common import confirmation, say, where, with_environment
+from selfimprove.bench.failures import Failed
+from selfimprove.bench.seeds import pair_seed, takes_seed
+from selfimprove.bench.stats import mean, median, spread
+from selfimprove.errors import ConfigError
+from selfimprove.process import StopToken, signals_to
+from selfimprove.session import prepare_root
+from selfimprove.setup.begin import RUNS, facts_of
+from selfimprove.site import open_site
+from selfimprove.store import lock
+from selfimprove.store.record import load_state
+from selfimprove.wiring import Control, build_deps, open_quarantine, open_room
+
+if TYPE_CHECKING:
+    from selfimprove.cli.options import BenchmarkOptions
+
+
+def benchmark(options: BenchmarkOptions) -> int:
+    """Measure the incumbent, or the target's commit where there is no run yet."""
+    site = with_environment(open_site(where(options), {}))
+    stop = StopToken()
+    with signals_to(stop):
+        prepare_root(site)
+        with lock.held(site.layout.lock):
+            state = load_state(site.layout)
+            facts = state.facts or facts_of(
+                site, open_quarantine(site), open_room(site, stop).level
+            )
+            deps = build_deps(site, facts, Control(stop, waiting=say))
+            confirmation(yes=options.yes)(site, state, deps)
+            commit = state.incumbent.commit if state.incumbent else facts.base_commit
+            settings = site.config.settings
+            seeded = takes_seed(settings.benchmark_command, settings.seed_env)
+            scores, seconds = [], []
+            for index in range(options.runs or RUNS):
+                seed = pair_seed(facts.run_id, 0, index, "baseline") if seeded else None
+                found = deps.bench.measure(commit, f"benchmark/{index + 1}.log", seed)
+                if isinstance(found, Failed):
+                    raise ConfigError(
+                        f"benchmark {settings.benchmark_command!r}: {found.analysis.what}",
+                        f"see {site.layout.logs}/benchmark/{index + 1}.log",
+                    )
+                scores.append(found.sample.score)
+                seconds.append(found.sample.duration_s)
+                say(f"run {index + 1}: {found.sample.score:g}")
+    _tell(options, facts.metric, commit, (scores, seconds))
+    return 0
+
+
+def _tell(
+    options: BenchmarkOptions, metric: str, commit: str, runs: tuple[list[float], list[float]]
+) -> None:
+    scores, seconds = runs
+    answer: dict[str, Any] = {
+        "metric": metric,
+        "commit": commit,
+        "scores": scores,
+        "score": median(scores),
+        "mean": mean(scores),
+        "spread": spread(scores),
+        "deterministic": len(scores) > 1 and len(set(scores)) == 1,
+        "seconds": median(seconds),
+        # one win of each of three pairs is wanted, so a gain within the spread may not be seen
+        "smallest_gain": 0.0 if len(set(scores)) == 1 else spread(scores),
+    }
+    if options.json:
+        print(json.dumps(answer, indent=2))  # noqa: T201
+        return
+    print(  # noqa: T201
+        f"{metric}: {answer['score']:g} (median of {len(scores)}), spread {answer['spread']:.2%}, "
+        f"{answer['seconds']:.2f} s a run\n"
+        f"a gain of less than {answer['smallest_gain']:.2%} may not be told from noise"
+    )

@@ -1,0 +1,115 @@
+"""What several commands need: saying things, trust, the environment beside the code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from selfimprove.config import Source
+from selfimprove.contracts.settings import Provide
+from selfimprove.deps import Deps
+from selfimprove.errors import TrustError
+from selfimprove.setup.detect import detect, of_kind
+from selfimprove.setup.trust import TrustFacts, trust_facts
+from selfimprove.site import Site, Where, benchmark_files, uncommitted
+from selfimprove.store.files import json_bytes, write_whole
+from selfimprove.store.state import State
+from selfimprove.vcs.target import dirty_paths
+
+NAMED = 5
+
+
+def say(words: str) -> None:
+    """Progress for a person, one line on standard error."""
+    print(f"selfimprove: {words}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def where(options: Any) -> Where:
+    """The place that a command's options name."""
+    goal_file = getattr(options, "goal_file", None)
+    return Where(options.repo, options.topic, options.root, options.trees, goal_file)
+
+
+def with_environment(site: Site) -> Site:
+    """The site with the environment beside the code provided, where nothing is said of it.
+
+    Written to settings.json at the first start, so that it can be seen and changed there.
+    """
+    if site.config.sources.get("provide", Source.DEFAULT) != Source.DEFAULT:
+        return site
+    if site.layout.settings.exists() or site.layout.journal.exists():
+        return site
+    found = tuple(provided(site))
+    if not found:
+        return site
+    settings = site.config.settings.model_copy(update={"provide": list(found)})
+    sources = {**site.config.sources, "provide": Source.FILE}
+    return replace(site, config=replace(site.config, settings=settings, sources=sources))
+
+
+def provided(site: Site) -> Iterator[Provide]:
+    """Environments beside the code that git does not track."""
+    top = site.target.top
+    tracked = site.target.git.text("ls-files", "--", ".venv", "venv", "env", "node_modules")
+    for proposal in of_kind(detect(top / site.target.prefix), "provide"):
+        path = f"{site.target.prefix}{proposal.command}"
+        if not any(line.startswith(f"{path}/") for line in tracked.splitlines()):
+            yield Provide(path=path)
+
+
+def write_settings(site: Site) -> None:
+    """Keep what set-up found in settings.json; a file that is there is the user's."""
+    provide = site.config.settings.provide
+    if site.config.sources.get("provide") == Source.FILE and not site.layout.settings.exists():
+        rows = [one.document() for one in provide]
+        write_whole(site.layout.settings, json_bytes({"provide": rows}))
+
+
+def beginning(site: Site) -> Iterator[str]:
+    """From which commit a run begins, and what of the working tree is therefore not in it."""
+    if site.layout.journal.exists():
+        return
+    modified, untracked = dirty_paths(site.target)
+    sealed = uncommitted(site, benchmark_files(site))
+    for kind, paths in (("modified", modified), ("untracked", untracked)):
+        left = [path for path in paths if path not in sealed]
+        if left:
+            more = f" and {len(left) - NAMED} more" if len(left) > NAMED else ""
+            yield (
+                f"the run begins from commit {site.target.head[:12]}; {kind} and therefore not in "
+                f"it: {', '.join(left[:NAMED])}{more}"
+            )
+    if sealed:
+        yield f"uncommitted, taken as they stand and sealed: {', '.join(sealed)}"
+
+
+def confirmation(*, yes: bool) -> Callable[[Site, State, Deps], str]:
+    """Ask a person to confirm what would be run, bound to its digest."""
+
+    def confirm(site: Site, state: State, deps: Deps) -> str:
+        facts = facts_to_trust(site, deps)
+        digest = facts.digest()
+        if digest != state.trust and not yes:
+            _ask(facts, first=not state.trust)
+        return digest
+
+    return confirm
+
+
+def facts_to_trust(site: Site, deps: Deps) -> TrustFacts:
+    """What a run of this site would execute, show, reach and spend."""
+    return trust_facts(site.config.settings, deps.workshop.tools.room.level)
+
+
+def _ask(facts: TrustFacts, *, first: bool) -> None:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        what = "nobody has confirmed" if first else "something has changed since it was confirmed:"
+        raise TrustError(f"{what} what this run executes", "see `selfimprove config`, add --yes")
+    import click
+
+    for line in facts.lines():
+        click.echo(line, err=True)
+    if not click.confirm("Run this?", default=True, err=True):
+        raise TrustError("not confirmed", "change the goal or settings and start again")

@@ -1,0 +1,114 @@
+"""`doctor`: check this machine, the target and the agents before anything is spent."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from selfimprove.agents.registry import make_agent
+from selfimprove.app.common import where, with_environment
+from selfimprove.bench.opened import why_unknown
+from selfimprove.deps import Roster
+from selfimprove.errors import UserError
+from selfimprove.process import StopToken
+from selfimprove.room.isolation import probe
+from selfimprove.site import Site, open_site
+from selfimprove.vcs.git import git_version
+from selfimprove.vcs.quarantine import Quarantine
+from selfimprove.wiring import open_quarantine, open_room
+
+if TYPE_CHECKING:
+    from selfimprove.cli.options import DoctorOptions
+
+Grade = Literal["ok", "note", "problem"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing looked at."""
+
+    name: str
+    grade: Grade
+    text: str
+
+
+def doctor(options: DoctorOptions) -> int:
+    """Print every check; 1 where there is a problem."""
+    checks = list(_checks(options))
+    if options.json:
+        print(json.dumps([asdict(check) for check in checks], indent=2))  # noqa: T201
+    else:
+        for check in checks:
+            print(f"{check.grade:8}{check.name}: {check.text}")  # noqa: T201
+    return 1 if any(check.grade == "problem" for check in checks) else 0
+
+
+def _checks(options: DoctorOptions) -> Iterator[Check]:
+    yield from _machine()
+    try:
+        site = with_environment(open_site(where(options), {}))
+    except UserError as error:
+        yield Check("target", "problem", str(error))
+        return
+    yield Check("target", "ok", f"{site.target.top} at {site.target.head[:12]}")
+    yield from (Check("target", "note", note) for note in site.target.notes)
+    yield from (Check("settings", "note", warning) for warning in site.config.warnings)
+    yield from _agents(site)
+    try:
+        yield from _room(site)
+    except UserError as error:
+        yield Check("room", "problem", str(error))
+
+
+def _machine() -> Iterator[Check]:
+    python = sys.version.split()[0]
+    yield Check("python", "ok", python)
+    yield Check("git", "ok", ".".join(map(str, git_version())))
+    found = probe("auto")
+    if found.level == "bubblewrap":
+        overlay = "with overlays" if found.overlay else "without overlays: trees are copied"
+        yield Check("isolation", "ok", f"bubblewrap at {found.bwrap}, {overlay}")
+    else:
+        yield Check("isolation", "note", f"{found.level}: {found.reason}")
+
+
+def _agents(site: Site) -> Iterator[Check]:
+    for spec in Roster(site.config).specs():
+        try:
+            make_agent(spec, site.config.settings)
+        except UserError as error:
+            yield Check("agent", "problem", str(error))
+        else:
+            yield Check("agent", "ok", spec)
+
+
+def _room(site: Site) -> Iterator[Check]:
+    """The configured programs inside and outside, and what the file system can tell."""
+    quarantine = open_quarantine(site)
+    room = open_room(site, StopToken())
+    settings = site.config.settings
+    commands = [settings.benchmark_command, settings.prepare_command]
+    commands += [guard.command for guard in settings.guards]
+    tree = _exported(site, quarantine)
+    for command in filter(None, commands):
+        found = room.which(command, tree)
+        if found.ok:
+            yield Check("tool", "ok", f"{found.name} is {found.inside or found.outside}")
+        else:
+            yield Check("tool", "problem", found.message)
+    unknown = why_unknown(site.private)
+    if unknown:
+        yield Check("opened files", "note", f"{unknown}: only named files are sealed")
+
+
+def _exported(site: Site, quarantine: Quarantine) -> Path:
+    from selfimprove.vcs.trees import export
+
+    tree = site.private / "doctor" / site.target.head
+    if not tree.exists():
+        export(quarantine, site.target.head, tree)
+    return tree

@@ -1,0 +1,148 @@
+"""`run` and `resume`: take a run on, watch it, and hand its result over."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from selfimprove.app.common import (
+    beginning,
+    confirmation,
+    say,
+    where,
+    with_environment,
+    write_settings,
+)
+from selfimprove.app.detach import detach
+from selfimprove.app.plan import dry_run
+from selfimprove.deps import Deadline
+from selfimprove.errors import ConfigError, TargetError, ToolError
+from selfimprove.loop import Observer
+from selfimprove.process import StopToken, signals_to
+from selfimprove.report.live import JsonLines, PlainLines, View
+from selfimprove.report.sources import read_history, read_reports
+from selfimprove.report.summary import Sources, render
+from selfimprove.session import Asked, Outcome, draw_chart, take_on
+from selfimprove.site import Site, open_site
+from selfimprove.store.files import write_whole
+
+if TYPE_CHECKING:
+    from selfimprove.cli.options import RunOptions
+
+NO_WIN = 6
+RUN_ROLES = ("researcher", "planner", "architect", "critic", "executor")
+
+
+def run(options: RunOptions) -> int:
+    """Start or continue a run until a stop condition."""
+    if sys.platform == "win32":
+        raise TargetError("Windows itself is not supported", "run selfimprove within WSL2")
+    site = with_environment(open_site(where(options), run_flags(options)))
+    for warning in (*site.config.warnings, *site.target.notes, *beginning(site)):
+        say(warning)
+    if options.dry_run:
+        return dry_run(site, as_json=options.json)
+    write_settings(site)
+    if options.detach:
+        return detach(site)
+    stop = StopToken()
+    with signals_to(stop), shown(site, as_json=options.json) as observers:
+        asked = Asked(
+            confirm=confirmation(yes=options.yes),
+            observers=observers,
+            deadline=deadline(options.until, options.for_),
+            say=say,
+            moved="adopt" if options.adopt else "restore" if options.restore else "",
+        )
+        outcome = take_on(site, asked, stop)
+    return hand_over(site, outcome, options)
+
+
+def resume(options: RunOptions) -> int:
+    """Go on with a run that was stopped; the same as run, where there is one."""
+    site = open_site(where(options), run_flags(options))
+    if not site.layout.journal.is_dir():
+        raise ConfigError(
+            f"{site.layout.root}: no run to resume",
+            f"start one with `selfimprove run {options.repo}`",
+        )
+    return run(options)
+
+
+def run_flags(options: RunOptions) -> dict[str, Any]:
+    """Settings that flags set; those not given are left out."""
+    agents: dict[str, Any] = dict.fromkeys(RUN_ROLES, options.agent) if options.agent else {}
+    for role, specs in options.roles.items():
+        agents[role] = list(specs) if len(specs) > 1 else specs[0]
+    flags: dict[str, Any] = {
+        "number_of_agents": options.agents,
+        "max_iterations": options.max_iterations,
+        "budget.run.usd": options.budget_usd,
+    }
+    return flags | {f"agents.{role}": spec for role, spec in agents.items()}
+
+
+def deadline(until: datetime | None, lasting: float | None) -> Deadline:
+    """When the run must have ended, by the monotonic clock."""
+    left = [lasting] if lasting is not None else []
+    if until is not None:
+        left.append((until - datetime.now(until.tzinfo)).total_seconds())
+    return Deadline(time.monotonic() + min(left)) if left else Deadline()
+
+
+@contextmanager
+def shown(site: Site, *, as_json: bool) -> Iterator[Sequence[Observer]]:
+    """How a run is watched from here: envelopes, the live view, or plain lines."""
+    with ExitStack() as stack:
+        if as_json:
+            yield [JsonLines(sys.stdout)]
+        elif sys.stderr.isatty():
+            from rich.console import Console
+
+            rounds = site.config.settings.max_iterations
+            yield [stack.enter_context(View(Console(stderr=True), rounds))]
+        else:
+            yield [PlainLines(sys.stderr)]
+
+
+def hand_over(site: Site, outcome: Outcome, options: RunOptions) -> int:
+    """Draw the chart, write and print the summary, and give the exit code."""
+    if outcome.went_on:
+        problem = draw_chart(site.layout.root)
+        if problem:
+            say(f"the chart could not be drawn: {problem}")
+        text = summary(site, outcome)
+        write_whole(site.layout.summary, text.encode())
+        if not options.json:
+            print(text, end="")  # noqa: T201
+    code = outcome.exit_code
+    if options.require_win and code == 0 and outcome.state.wins_total == 0:
+        return NO_WIN
+    return code
+
+
+def summary(site: Site, outcome: Outcome) -> str:
+    """The text of summary.md."""
+    quarantine = outcome.deps.workshop.tools.quarantine
+    reports = read_reports(site.layout)
+    merged = [report for report in reports if report.status == "merged"]
+    patches = {}
+    for win in outcome.state.wins:
+        try:
+            patches[win.commit] = quarantine.diff(f"{win.commit}^1", win.commit)
+        except ToolError:
+            continue  # the private clone was made anew and this win is not in it
+    return render(
+        Sources(
+            state=outcome.state,
+            target=site.target.top,
+            quarantine=quarantine.path,
+            history=read_history(site.layout),
+            last_merge=merged[-1] if merged else None,
+            patches=patches,
+        )
+    )
