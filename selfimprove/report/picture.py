@@ -32,6 +32,7 @@ STATUS_STYLES = {
     "thinking": "cyan",
     "rejected": "yellow",
     "regression": "yellow",
+    "lost": "yellow",
     "failed": "red",
     "error": "red",
     "timeout": "red",
@@ -160,7 +161,17 @@ def _agents(rows: list[Row], room: int) -> Table:
 
 def _busiest(rows: list[Row], room: int) -> list[Row]:
     """Those at work first, then the latest in the round; shown in their own order."""
-    idle = {"approved", "rejected", "failed", "error", "timeout", "success", "regression", "waits"}
+    idle = {
+        "approved",
+        "rejected",
+        "failed",
+        "error",
+        "timeout",
+        "success",
+        "regression",
+        "lost",
+        "waits",
+    }
     ranked = sorted(range(len(rows)), key=lambda k: (rows[k].status in idle, -k))
     return [rows[k] for k in sorted(ranked[: max(room, 0)])]
 
@@ -205,9 +216,12 @@ def _executor(state: State, current: Round, name: str, executor: ExecutorState) 
     status: str = executor.status
     if report and report.winner and report.winner.executor_id == name:
         status = "merged"
-    elif confirmations and confirmations[-1].executor_id == name and report is None:
-        if confirmations[-1].holds is None:
-            return "confirming", f"{planner}: {len(confirmations[-1].pairs)} pairs measured"
+    elif tried := next((each for each in confirmations if each.executor_id == name), None):
+        if tried.holds is None:
+            pairs = numbers.count(len(tried.pairs), "pair")
+            return "confirming", f"{planner}: {pairs} measured"
+        if tried.holds is False:
+            return "lost", f"{planner}: {tried.reason}"
     elif status == "pending":
         status = "waits"
     result = executor.result

@@ -171,6 +171,21 @@ def test_the_view_after_a_win_and_after_the_end(under_way) -> None:
     assert "nothing runs" in drawn(Scene(under_way.state))
 
 
+def test_the_view_follows_a_confirmation_to_its_verdict(under_way) -> None:
+    def row() -> str:
+        told = drawn(Scene(under_way.state))
+        return next(line for line in told.splitlines() if "executor_1" in line)
+
+    steps = list(to_end(1, 142.3, 141.0, wins=False))
+    at = next(k for k, draft in enumerate(steps) if draft.payload.get("event") == "confirming")
+    under_way.add(steps[: at + 1])
+    assert "confirming" in row()
+    assert "0 pairs measured" in row()
+    under_way.add(steps[at + 1 : at + 2])
+    assert "lost" in row()
+    assert "lost pair 2" in row()
+
+
 def test_the_view_fits_a_small_window(under_way) -> None:
     under_way.add(
         [
