@@ -6,6 +6,8 @@ import os
 import shutil
 import stat
 from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from selfimprove.errors import ToolError
@@ -32,8 +34,16 @@ def remove_tree(path: Path) -> None:
         shutil.rmtree(path)
 
 
-def mount_point(tree: Path, relative: Path, source: Path, link: bool) -> Path | None:
-    """Make the place in `tree` where a provided path goes; returns it if it was not there.
+@dataclass(frozen=True)
+class MountPoint:
+    """A place made for something provided, and the link that had to give way, if one did."""
+
+    place: Path
+    was: Path | None = None
+
+
+def mount_point(tree: Path, relative: Path, source: Path, link: bool) -> MountPoint | None:
+    """Make the place in `tree` where a provided path goes; None if it was there already.
 
     What is in the way (a committed link of that name, say) gives way: what is provided wins.
     """
@@ -44,20 +54,20 @@ def mount_point(tree: Path, relative: Path, source: Path, link: bool) -> Path | 
             place.unlink()
         place.mkdir(exist_ok=True)
     place /= relative.name
-    if link:
-        if place.is_symlink() and place.readlink() == source:
-            return None
-        _clear(place)
-        place.symlink_to(source)
-        return place
-    if not place.is_symlink() and place.exists() and place.is_dir() == source.is_dir():
+    was = place.readlink() if place.is_symlink() else None
+    if link and was == source:
+        return None
+    if not link and was is None and place.exists() and place.is_dir() == source.is_dir():
         return None
     _clear(place)
-    if source.is_dir():
+    if link:
+        with suppress(FileExistsError):  # another reader of the same tree was faster
+            place.symlink_to(source)
+    elif source.is_dir():
         place.mkdir(exist_ok=True)
     else:
         place.touch()
-    return place
+    return MountPoint(place, was)
 
 
 def _clear(place: Path) -> None:
@@ -67,16 +77,25 @@ def _clear(place: Path) -> None:
         remove_tree(place)
 
 
-def take_away(places: Iterable[Path]) -> None:
+def is_free(place: Path, source: Path) -> bool:
+    """Whether nothing is there but, perhaps, a mount point for `source` from an earlier job."""
+    if place.is_symlink():
+        return place.readlink() == source
+    if place.is_dir():
+        return not any(place.iterdir())
+    return not place.exists() or place.stat().st_size == 0
+
+
+def take_away(made: Iterable[MountPoint]) -> None:
     """Remove mount points again, unless something was put there."""
-    for place in places:
-        try:
-            if place.is_symlink() or place.is_file():
-                place.unlink()
+    for one in made:
+        with suppress(OSError):  # filled or gone meanwhile
+            if one.place.is_symlink() or one.place.is_file():
+                one.place.unlink()
             else:
-                place.rmdir()
-        except OSError:
-            continue  # filled or gone meanwhile
+                one.place.rmdir()
+            if one.was is not None:
+                one.place.symlink_to(one.was)
 
 
 def keep_result(written: Path, wanted: Path) -> None:

@@ -28,7 +28,14 @@ from selfimprove.room.agent_view import (
     program_paths,
 )
 from selfimprove.room.environ import Profile, job_env, moved
-from selfimprove.room.files import keep_result, mount_point, remove_tree, take_away
+from selfimprove.room.files import (
+    MountPoint,
+    is_free,
+    keep_result,
+    mount_point,
+    remove_tree,
+    take_away,
+)
 from selfimprove.room.isolation import (
     NAMESPACES,
     Level,
@@ -203,7 +210,7 @@ class Room:
     @contextmanager
     def _mount_points(self, job: Job, places: Mapping[Path, Path]) -> Iterator[None]:
         """Places for provided paths in a tree that was not frozen with them."""
-        made: list[Path] = []
+        made: list[MountPoint] = []
         if isinstance(job.tree, Path):
             made = self.make_mount_points(job.tree, places)
         try:
@@ -214,18 +221,18 @@ class Room:
             ):  # a tree shared by readers keeps them: others may be using it
                 take_away(made)
 
-    def make_mount_points(self, tree: Path, places: Mapping[Path, Path]) -> list[Path]:
+    def make_mount_points(self, tree: Path, places: Mapping[Path, Path]) -> list[MountPoint]:
         """Make the places of provided paths in a tree; returns those that were not there."""
         link = self.probe.bwrap is None
         made = [mount_point(tree, place, source, link) for place, source in places.items()]
-        return [place for place in made if place is not None]
+        return [one for one in made if one is not None]
 
     def _inside_tree(self, job: Job) -> dict[Path, Path]:
         """What is laid over a job's tree, with an agent's own program where the tree has none."""
         places, top = self.provided_inside(job.profile), self.spec.target_top
         if job.profile == "agent" and isinstance(job.tree, Path):
             for path in program_paths(job.command, self._home, top):
-                if is_below(path, [top]) and not (job.tree / path.relative_to(top)).exists():
+                if is_below(path, [top]) and is_free(job.tree / path.relative_to(top), path):
                     places[path.relative_to(top)] = path
         return places
 

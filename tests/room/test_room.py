@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -308,6 +309,28 @@ def test_agent_program_that_is_not_committed(machine: Machine, run: Run, mode: s
     script(machine.target / "agent.sh", "#!/bin/sh\necho mine > done\n")
     assert run("sh ./agent.sh", mode, profile="agent").exit_code == 0
     assert sorted(os.listdir(machine.tree)) == ["done", "who"]
+
+
+@BOTH
+def test_readers_of_one_tree_share_its_mount_points(machine: Machine, run: Run, mode: str) -> None:
+    script(machine.target / "agent.sh", "#!/bin/sh\nsleep 0.1; cat data\n")
+    (machine.target / "data").write_text("d")
+    room = machine.room(mode, provide=[{"path": "data", "for": ["agents"]}])
+    job = Job("sh agent.sh", machine.tree, "agent", read_only_tree=True)
+    with ThreadPoolExecutor(4) as pool:
+        outcomes = [pool.submit(room.run, job) for _ in range(8)]
+        assert [said(one.result()) for one in outcomes] == ["d"] * 8
+
+
+@BOTH
+def test_committed_link_at_a_provided_place_is_put_back(
+    machine: Machine, run: Run, mode: str
+) -> None:
+    (machine.target / "data").write_text("d")
+    (machine.tree / "data").symlink_to("who")
+    assert said(run("cat data", mode, profile="agent", provide=[{"path": "data"}])) == "d"
+    assert str((machine.tree / "data").readlink()) == "who"
+    assert (machine.tree / "who").read_text() == "candidate"
 
 
 @BOTH
