@@ -47,7 +47,7 @@ SWITCHES = words(
     """
     debug verbose trace check checks validate logging log lazy cache cached memo memoize
     fast optimize optimise sort sorted parallel flush sync fsync use enable enabled disable
-    copy deep deepcopy reverse indent lock strict
+    copy deep deepcopy indent lock strict
     """
 )
 
@@ -139,7 +139,8 @@ def _floats(value: float) -> list[int | float]:
         return [*rounded]
     towards_one = float(f"{(1 + value) / 2:.6g}")
     inside = [each for each in rounded if each < 1]
-    return [*inside[:2], towards_one, *inside[2:], *[each for each in rounded if each > 1][:1]]
+    at = 1 if value >= 0.4 else len(inside)  # a rate of 0.01 is not a share of a whole
+    return [*inside[:at], towards_one, *inside[at:], *[each for each in rounded if each > 1][:1]]
 
 
 def _distinct(values: list[str], own: str) -> list[str]:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501, ISC004 - a case a line
 """Every rule of the packs, on the code it is meant for."""
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def _membership(module: PyModule, node: ast.Compare) -> _Spot | None:
 def _is_parameter(module: PyModule, node: ast.AST, chain: str) -> bool:
     """A parameter without annotation may be a list: believed less, and measured."""
     function = module.function(node)
-    if function is None or "." in chain:
+    if function is None or "." in chain or chain in ("self", "cls"):
         return False
     args = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     return any(arg.arg == chain and arg.annotation is None for arg in args)
