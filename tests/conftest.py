@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+import socket
+from collections.abc import Iterator
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 # A busy machine is no failure, and a failure has to come back on the next run.
@@ -14,3 +23,56 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("quick")
+
+GIT_IDENTITY = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "A User"), ("EMAIL", "user@example.com"))
+}
+NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the homes of this session's tests lie, outside any test's tmp_path."""
+    return tmp_path_factory.mktemp("homes")
+
+
+@pytest.fixture(autouse=True)
+def _guest(homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home of the test's own, an identity for git, and no settings of whoever runs the tests."""
+    home = homes / str(next(NUMBERS))
+    home.mkdir()
+    for name in list(os.environ):
+        if name.startswith(("SELFIMPROVE_", "GIT_", "XDG_")):
+            monkeypatch.delenv(name)
+    own = {"HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1", "MPLCONFIGDIR": str(homes / "matplotlib")}
+    for name, value in (own | GIT_IDENTITY).items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_network() -> Iterator[None]:
+    """This process reaches nothing beyond this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("connect", "connect_ex"):
+            patch.setattr(socket.socket, name, _only_here(getattr(socket.socket, name)))
+        yield
+
+
+def _only_here(connect: Any) -> Any:
+    def guarded(this: socket.socket, address: Any) -> Any:
+        if this.family in (socket.AF_INET, socket.AF_INET6):
+            host = str(address[0])
+            if host != "localhost" and not _is_loopback(host):
+                raise RuntimeError(f"a test reaches for {host}: tests need no network")
+        return connect(this, address)
+
+    return guarded
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
