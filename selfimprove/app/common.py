@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -22,8 +23,9 @@ NAMED = 5
 
 
 def say(words: str) -> None:
-    """Progress for a person, one line on standard error."""
-    print(f"selfimprove: {words}", file=sys.stderr, flush=True)  # noqa: T201
+    """Progress for a person, one line on standard error; a terminal that hung up ends nothing."""
+    with suppress(OSError, ValueError):
+        print(f"selfimprove: {words}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def where(options: Any) -> Where:

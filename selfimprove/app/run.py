@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -118,7 +118,8 @@ def hand_over(site: Site, outcome: Outcome, options: RunOptions) -> int:
         text = summary(site, outcome)
         write_whole(site.layout.summary, text.encode())
         if not options.json:
-            print(text, end="")  # noqa: T201
+            with suppress(OSError, ValueError):  # whoever was to read it may have gone
+                print(text, end="", flush=True)  # noqa: T201
     code = outcome.exit_code
     if options.require_win and code == 0 and outcome.state.wins_total == 0:
         return NO_WIN

@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from selfimprove.cli.ending import Session
-from selfimprove.errors import ConfigError, TargetError, UsageError
+from selfimprove.errors import ConfigError, TargetError, UsageError, UserError
 from selfimprove.places import DEFAULT_TOPIC, FOLDER, private_of, root_of
 from selfimprove.store.layout import Layout
 
@@ -63,8 +64,10 @@ def where_options(function: F) -> F:
     def wrapper(
         topic: str, root: Path | None, trees: Path | None, repo: Path | None = None, **given: Any
     ) -> Any:
-        topic = checked_topic(topic)
-        return function(where=Where(repo or Path(), topic, root, trees), **given)
+        where = Where(repo or Path(), checked_topic(topic), root, trees)
+        with suppress(UserError):  # only so that a bug is logged there; who needs it asks again
+            intended(where.repo, where.topic, where.root)
+        return function(where=where, **given)
 
     return wrapper  # type: ignore[return-value]
 

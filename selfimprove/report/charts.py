@@ -1,7 +1,7 @@
 """The chart of a run: drawn by whoever imports this, best in a process of its own.
 
 `python -m selfimprove.report.charts ROOT [PATH ...]` draws a root's chart; the loop starts that as
-a child, because matplotlib is slow to import and not for threads.
+a child, because matplotlib is slow to import (it looks for the machine's fonts) and not for threads.
 """
 
 from __future__ import annotations
@@ -12,19 +12,17 @@ import textwrap
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from typing import TYPE_CHECKING, Any
 
 from selfimprove.errors import UsageError, UserError
 from selfimprove.report import numbers
 from selfimprove.report.chart_view import View, view_of
 from selfimprove.report.data import Attempt, ScoreHistory
 from selfimprove.store.files import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WIDTH, HEIGHT, DPI = 10.0, 5.8, 160
 """1,600 x 928 pixels."""
@@ -52,6 +50,8 @@ def draw(history: ScoreHistory, paths: Sequence[Path]) -> None:
     for path in paths:
         if path.suffix not in (".png", ".svg"):
             raise UsageError(f"{path}: a chart is a .png or a .svg", "give a name that ends so")
+    import matplotlib as mpl
+
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # a metric's name in any script
         drawn = figure(history)
@@ -68,6 +68,9 @@ def _rendered(drawn: Figure, kind: str) -> bytes:
 
 def figure(history: ScoreHistory) -> Figure:
     """The picture: scores above, failures on a strip at the bottom edge, families at the side."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     drawn = Figure(figsize=(WIDTH, HEIGHT))
     FigureCanvasAgg(drawn)
     grid = drawn.add_gridspec(
@@ -205,6 +208,8 @@ def _frame(axes: Axes, history: ScoreHistory, view: View) -> None:
 
 
 def _failures(axes: Axes, history: ScoreHistory, view: View) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     axes.set_facecolor("#f4f1ef")
     axes.set_ylim(0, 1)
     axes.set_yticks([0.5], ["failed"])

@@ -86,7 +86,7 @@ class View:
             console=console,
             refresh_per_second=REFRESH_PER_SECOND,
             redirect_stdout=False,
-            redirect_stderr=False,
+            redirect_stderr=console.stderr,  # what is said meanwhile is put above the picture
         )
 
     def __call__(self, envelope: Envelope, state: State) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from dataclasses import fields
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -20,22 +18,29 @@ from selfimprove.cli.options import (
     RunOptions,
 )
 
-NAMES = ("run", "resume", "init", "demo", "benchmark", "doctor", "replay")
+APP = {
+    "run": ("run", "resume"),
+    "init": ("init",),
+    "demo": ("demo",),
+    "benchmark": ("benchmark",),
+    "doctor": ("doctor",),
+    "replay": ("replay",),
+}
+"""Module of selfimprove.app -> the functions that commands call there."""
 
 
 @pytest.fixture
 def given(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """What was handed over, with an app that only takes it, and answers 6."""
+    """What was handed over, to an app that only takes it, and answers 6."""
     taken: list[object] = []
 
     def take(options: object) -> int:
         taken.append(options)
         return 6
 
-    app = ModuleType("selfimprove.app")
-    for name in NAMES:
-        setattr(app, name, take)
-    monkeypatch.setitem(sys.modules, "selfimprove.app", app)
+    for module, names in APP.items():
+        for name in names:
+            monkeypatch.setattr(f"selfimprove.app.{module}.{name}", take)
     return taken
 
 

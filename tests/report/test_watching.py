@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import pty
+import subprocess
+import sys
 from datetime import datetime, time, timedelta
 
 import pytest
@@ -214,6 +218,40 @@ def test_the_view_survives_a_terminal_that_hung_up(under_way) -> None:
     with View(Console(file=out, force_terminal=True)) as view:
         view(*under_way.seen[-1])
         out.close()
+
+
+def test_a_run_goes_on_when_its_terminal_hangs_up(tmp_path) -> None:
+    code = f"""
+import signal, sys, time
+from pathlib import Path
+from rich.console import Console
+from selfimprove.app.common import say
+from selfimprove.report.live import View
+from selfimprove.testing.records import Recorder, set_up, to_execution
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+record = Recorder(Path({str(tmp_path)!r}))
+with View(Console(stderr=True)) as view:
+    record.add(set_up())
+    view(*record.seen[-1])
+    sys.stdin.readline()
+    say("still here")
+    record.add(to_execution(1))
+    view(*record.seen[-1])
+    time.sleep(0.8)
+Path({str(tmp_path / "end")!r}).touch()
+"""
+    master, slave = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=slave, stderr=slave
+    )
+    os.close(slave)
+    shown = b""
+    while b"Faster orders" not in shown:
+        shown += os.read(master, 4096)
+    os.close(master)
+    child.communicate(b"\n", timeout=20)
+    assert child.returncode == 0
+    assert (tmp_path / "end").exists()
 
 
 def test_a_tail_gives_the_last_segment_then_what_is_new(tmp_path) -> None:
