@@ -1,7 +1,7 @@
 """The chart of a run: drawn by whoever imports this, best in a process of its own.
 
 `python -m selfimprove.report.charts ROOT [PATH ...]` draws a root's chart; the loop starts that as
-a child, because matplotlib is slow to import (it looks for the machine's fonts) and not for threads.
+a child, because matplotlib is slow to import (it looks for fonts) and not for threads.
 """
 
 from __future__ import annotations
