@@ -21,6 +21,8 @@ LINES = 6
 """Verdicts shown."""
 FRAME = 12
 """Lines of the view that are not agents or verdicts."""
+ENDED = frozenset({"target_reached", "plateau", "patience", "max_iterations"})
+"""Statuses after which a run goes on only where a limit was raised."""
 TONES = {"plain": "", "good": "green", "bad": "yellow", "faint": "dim"}
 STATUS_STYLES = {
     "approved": "green",
@@ -256,6 +258,8 @@ def _next(state: State) -> Text:
     if state.status == "waiting" and settings:
         until = f" until {settings.waiting_until}" if settings.waiting_until else ""
         return text.append(f"wait{until}: {settings.reason}", "yellow")
+    if state.status in ENDED:
+        return text.append("the run has ended; its summary.md says how to take the result", "dim")
     if state.status != "running":
         return text.append("nothing runs; `selfimprove resume` goes on", "dim")
     if current is None or current.status == "completed":

@@ -171,8 +171,10 @@ def test_the_view_after_a_win_and_after_the_end(under_way) -> None:
     assert "merged" in next(line for line in told.splitlines() if "executor_1" in line)
     assert "1 win" in told
     assert "$0.22" in told
+    under_way.checkpoint("stopped", status="user_stopped", reason="")
+    assert "`selfimprove resume` goes on" in drawn(Scene(under_way.state))
     under_way.checkpoint("stopped", status="patience", reason="")
-    assert "nothing runs" in drawn(Scene(under_way.state))
+    assert "the run has ended" in drawn(Scene(under_way.state))
 
 
 def test_the_view_follows_a_confirmation_to_its_verdict(under_way) -> None:
