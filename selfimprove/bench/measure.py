@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,17 @@ class Measured:
     """The name the score was found under."""
 
 
+@dataclass(frozen=True)
+class Running:
+    """One command about to run in one tree."""
+
+    tree: Path | Layered
+    log_name: str
+    seed: int | None
+    result_file: Path | None
+    command: str
+
+
 class Bench:
     """Measures commits in throw-away trees, one at a time on this machine."""
 
@@ -92,9 +104,9 @@ class Bench:
     def _measured_in(
         self, tree: Path | Layered, log_name: str, seed: int | None
     ) -> Measured | Failed:
-        with tempfile.TemporaryDirectory(prefix="selfimprove-result-") as private:
-            result_file = Path(private, "result") if RESULT in self.spec.command else None
-            outcome = self._run(tree, log_name, seed, result_file)
+        with _private_folder() as private:
+            result_file = private / "result" if RESULT in self.spec.command else None
+            outcome = self._run(Running(tree, log_name, seed, result_file, self.spec.command))
             result = _read_result(result_file) if result_file is not None else None
         return self._judge(outcome, result, log_name, seed)
 
@@ -114,6 +126,16 @@ class Bench:
             seen["opened_unknown"] = opened.reason
         return found, seen
 
+    def answer_of(self, command: str, commit: str, log_name: str, seed: int | None) -> bytes:
+        """What another command writes to `{result}` in a commit's tree; empty where nothing."""
+        prepared = self._layers.prepared(commit)
+        if not prepared.ok:
+            return b""
+        with self._layers.throwaway(prepared) as tree, _private_folder() as private:
+            result_file = private / "result"
+            self._run(Running(tree, log_name, seed, result_file, command))
+            return _read_result(result_file)
+
     def guard(self, guard: GuardCommand, commit: str, log_name: str) -> Outcome:
         """Run a guard on a commit; it is green when it exits with 0."""
         prepared = self._layers.prepared(commit)
@@ -128,19 +150,17 @@ class Bench:
         )
         return self._in_throwaway(prepared, job)
 
-    def _run(
-        self, tree: Path | Layered, log_name: str, seed: int | None, result_file: Path | None
-    ) -> Outcome:
-        command, seed_variables = seeded(self.spec.command, seed, self.spec.seed_env)
+    def _run(self, running: Running) -> Outcome:
+        command, seed_variables = seeded(running.command, running.seed, self.spec.seed_env)
         job = Job(
             command=command,
-            tree=tree,
+            tree=running.tree,
             profile="benchmark",
             timeout=self.spec.timeout,
             env=seed_variables,
-            log=self._logs / log_name,
+            log=self._logs / running.log_name,
             output_cap=_OUTPUT_CAP,
-            result_file=result_file,
+            result_file=running.result_file,
         )
         with self._slot.hold(f"a benchmark: {self.spec.command}"):
             return self._room.run(job)
@@ -198,6 +218,12 @@ def _check_whole(outcome: Outcome, result: bytes | None) -> None:
             f"the benchmark printed more than {_OUTPUT_CAP >> 20} MiB",
             "let it print less, or write its result to {result}",
         )
+
+
+@contextmanager
+def _private_folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="selfimprove-result-") as private:
+        yield Path(private)
 
 
 def _read_result(path: Path) -> bytes:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Generator
+from typing import Any
 
+from selfimprove.agents.offline.profile import profiled_command, read_profile
 from selfimprove.bench.failures import Failed
 from selfimprove.bench.measure import Measured
 from selfimprove.bench.seeds import pair_seed, takes_seed
@@ -27,6 +29,8 @@ from selfimprove.vcs.guard import self_scored
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.scope import Scope
 
+PROFILED = 60
+"""Hot functions that are kept."""
 RUNS = 3
 """Validating runs of the benchmark."""
 LEAST_TIMEOUT = 60.0
@@ -90,6 +94,7 @@ def measure_baseline(state: State, deps: Deps, mark: Fingerprint) -> Drafts:
     while len(state.samples) < RUNS:
         state = yield from _one_run(deps, facts, len(state.samples))
     samples = state.samples
+    profile = yield from _profile(deps, facts)
     slowest = max(sample.duration_s for sample in samples)
     timeout = facts.benchmark_timeout or max(LEAST_TIMEOUT, TIMEOUT_FACTOR * slowest)
     settled = facts.model_copy(
@@ -98,7 +103,7 @@ def measure_baseline(state: State, deps: Deps, mark: Fingerprint) -> Drafts:
             "deterministic": deterministic(samples),
             "score_keys": state.seen.get("keys", []),
             "opened": state.seen.get("opened", []),
-            "profile": state.seen.get("profile"),
+            "profile": profile,
         }
     )
     score = median([sample.score for sample in samples])
@@ -156,6 +161,27 @@ def _one_run(deps: Deps, facts: Facts, index: int) -> Drafts:
         seen = {**seen, "keys": sorted(found.keys), "primary": found.primary}
     spent = {"duration_s": round(found.sample.duration_s, 3)}
     return (yield tool_result(call, {"sample": found.sample.document(), "seen": seen}, spent))
+
+
+def _profile(deps: Deps, facts: Facts) -> Generator[Draft, State, dict[str, Any] | None]:
+    """Where the baseline spends its time, for agents that rank ideas by it; Python alone tells."""
+    if "offline" not in deps.roster.specs():
+        return None
+    settings = deps.config.settings
+    call = tool_call("setup/profile", "benchmark.profile", commit=facts.base_commit)
+    yield call
+    seeded = takes_seed(settings.benchmark_command, settings.seed_env)
+    seed = pair_seed(facts.run_id, 0, 0, "baseline") if seeded else None
+    written = deps.bench.answer_of(
+        profiled_command(settings.benchmark_command),
+        facts.base_commit,
+        "round_0/profile.log",
+        seed,
+    )
+    found = read_profile(written)
+    functions = found.document()["functions"][:PROFILED]
+    yield tool_result(call, {"functions": len(functions)})
+    return {**found.document(), "functions": functions} if functions else None
 
 
 def deterministic(samples: list[Sample]) -> bool:

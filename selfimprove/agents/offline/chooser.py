@@ -20,11 +20,14 @@ from selfimprove.agents.offline.profile import Profile
 if TYPE_CHECKING:
     from optuna.trial import Trial
 
+FAILED = ("error", "timeout", "disqualified")
 ENOUGH_RESULTS = 3
 """Results of one number from which on a model of it proposes values between and beyond."""
-MOST_RESULTS = 12
+MOST_RESULTS = 10
 """Results of one constant after which it is left alone."""
-PROPOSALS = 16
+MOST_FAILURES = 2
+"""Failures of one constant, none of its values having worked, after which it is a fact."""
+PROPOSALS = 24
 
 
 @dataclass(frozen=True)
@@ -96,15 +99,15 @@ class Chooser:
             return left[0] if left else None
         levels = _levels(own)
         measured = sum(1 for attempt in own if attempt.gain is not None)
-        if measured >= MOST_RESULTS or (own and not measured and len(own) >= ENOUGH_RESULTS):
+        failed = sum(1 for attempt in own if attempt.gain is None and attempt.outcome in FAILED)
+        if measured >= MOST_RESULTS or (failed >= MOST_FAILURES and not measured):
             return None
         numeric = {n: level for v, level in levels.items() if (n := _number(v)) is not None}
         if measured >= ENOUGH_RESULTS and len(numeric) > ENOUGH_RESULTS:
             if max(abs(level) for level in levels.values()) < INSENSITIVE:
                 return None  # it was given a fair trial, and hardly matters
             proposed = self._propose(idea, numeric)
-            if proposed is not None:
-                return proposed
+            return proposed
         return _onwards(left, own)
 
     def _propose(self, idea: ChangeIdea, levels: dict[float, float]) -> str | None:
@@ -113,10 +116,11 @@ class Chooser:
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         whole = all(float(value).is_integer() for value in levels)
-        known = [value for value in levels if value > 0]
-        low, high = min(known, default=0) / 4, max(known, default=0) * 4
-        if not known or low <= 0:
+        known = sorted(value for value in levels if value > 0)
+        if not known:
             return None
+        low, high = known[0] / 4, known[-1] * 4
+        left, right = _bracket(known, levels)
         sampler = optuna.samplers.TPESampler(seed=self.seed, n_startup_trials=ENOUGH_RESULTS)
         study = optuna.create_study(direction="maximize", sampler=sampler)
         for value, level in levels.items():
@@ -130,9 +134,20 @@ class Chooser:
             proposed = _suggest(trial, whole, low, high)
             study.tell(trial, state=optuna.trial.TrialState.FAIL)
             written = repr(proposed)
+            if not left < proposed < right:
+                continue
             if written != idea.old and not is_repeat(idea, written, self.attempts):
                 return written
         return None
+
+
+def _bracket(known: list[float], levels: dict[float, float]) -> tuple[float, float]:
+    """Give the values around the best one between which a better one is looked for."""
+    best = max(known, key=lambda value: levels[value])
+    at = known.index(best)
+    left = known[at - 1] if at else best / 4
+    right = known[at + 1] if at + 1 < len(known) else best * 4
+    return left, right
 
 
 def seed_of(session_id: str) -> int:
@@ -153,7 +168,7 @@ def _lesson(attempt: Attempt) -> float:
     if attempt.outcome == "rejected":
         return 0.9
     if attempt.gain is None:
-        return 0.5
+        return 0.25
     if abs(attempt.gain) < INSENSITIVE:
         return 0.4
     return 0.9 if attempt.gain > 0 else 0.6

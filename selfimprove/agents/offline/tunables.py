@@ -67,7 +67,7 @@ def values_for(tunable: Tunable) -> list[str]:
     if tunable.text is not None:
         return [tunable.quoted(word) for word in choices(tunable.text, tunable.known)]
     literal = tunable.value or tunable.literal
-    return switched(literal) or numbers(literal)
+    return switched(literal) or numbers(literal, tunable.name.split("#")[0])
 
 
 def idea_of(file: SourceFile, tunable: Tunable) -> ChangeIdea | None:

@@ -51,6 +51,12 @@ SWITCHES = words(
     """
 )
 
+GROWING = words(
+    "cache cached maxsize cachesize entries memo memoize lru buffer buffering block chunk "
+    "batch page prefetch capacity bufsize"
+)
+"""Words of sizes that are more often too small than too large."""
+
 CHOICES = (
     ("naive", "fast", "optimized"),
     ("slow", "fast"),
@@ -90,7 +96,7 @@ def prior_of(name: str, literal: str) -> float:
     return 0.25
 
 
-def numbers(literal: str) -> list[str]:
+def numbers(literal: str, name: str = "") -> list[str]:
     """Give other numbers for one, in the way it is written (underscores and exponent aside)."""
     try:
         value = literal_eval(literal)
@@ -98,7 +104,13 @@ def numbers(literal: str) -> list[str]:
         return []
     if isinstance(value, bool) or not isinstance(value, int | float):
         return []
-    found: Sequence[int | float] = _integers(value) if isinstance(value, int) else _floats(value)
+    found: Sequence[int | float]
+    if isinstance(value, float):
+        found = _floats(value)
+    elif value > 0 and words_of(name) & GROWING:
+        found = [each for each in _larger(value) if each > 0]
+    else:
+        found = _integers(value)
     return _distinct([repr(each) for each in found], repr(value))
 
 
@@ -117,6 +129,11 @@ def choices(value: str, known: frozenset[str] = frozenset()) -> list[str]:
         if value.lower() in group and value == value.lower():
             return [each for each in group if each != value and (not known or each in known)]
     return []
+
+
+def _larger(value: int) -> list[int]:
+    """Sizes of caches and buffers are tried in strides, so that an effect stands out of noise."""
+    return [value * 4, value * 16, value * 64, value * 2, value // 2, value * 256, value // 4]
 
 
 def _integers(value: int) -> list[int]:
