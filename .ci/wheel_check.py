@@ -47,7 +47,7 @@ answers = {
     },
     "planner": {
         "hypothesis": "Fewer STEPS lower the cost, because each of them is counted",
-        "approach_family": (request["context"].get("family") or ["parameter_tuning"])[0],
+        "approach_family": (request["context"].get("family") or ["optimization"])[0],
         "target_files": ["program.py"],
         "steps": [{"step": 1, "file": "program.py", "change": "set STEPS to 40"}],
         "expected_outcome": {
