@@ -106,8 +106,7 @@ class Chooser:
         if measured >= ENOUGH_RESULTS and len(numeric) > ENOUGH_RESULTS:
             if max(abs(level) for level in levels.values()) < INSENSITIVE:
                 return None  # it was given a fair trial, and hardly matters
-            proposed = self._propose(idea, numeric)
-            return proposed
+            return self._propose(idea, numeric)
         return _onwards(left, own)
 
     def _propose(self, idea: ChangeIdea, levels: dict[float, float]) -> str | None:
@@ -119,12 +118,11 @@ class Chooser:
         known = sorted(value for value in levels if value > 0)
         if not known:
             return None
-        low, high = known[0] / 4, known[-1] * 4
-        left, right = _bracket(known, levels)
+        low, high = _bracket(known, levels)
         sampler = optuna.samplers.TPESampler(seed=self.seed, n_startup_trials=ENOUGH_RESULTS)
         study = optuna.create_study(direction="maximize", sampler=sampler)
         for value, level in levels.items():
-            if value > 0:
+            if low <= value <= high:  # what lies outside has drawn the bracket
                 study.enqueue_trial({"value": int(value) if whole else value})
                 trial = study.ask()
                 _suggest(trial, whole, low, high)
@@ -134,8 +132,6 @@ class Chooser:
             proposed = _suggest(trial, whole, low, high)
             study.tell(trial, state=optuna.trial.TrialState.FAIL)
             written = repr(proposed)
-            if not left < proposed < right:
-                continue
             if written != idea.old and not is_repeat(idea, written, self.attempts):
                 return written
         return None

@@ -159,12 +159,14 @@ def test_no_plan_is_made_twice_and_what_was_tried_is_named(workspace: Workspace)
             assert f"round_{number - 1}_planner_a" in plan["history_reference"]["avoids"]
         attempts.append(plan | row | {"score": 2.0 + number % 3, "incumbent_score": 1.0})
 
-    for number in range(12):
-        plan_again(number)
+    def until_nothing_is_left() -> None:
+        for number in range(30):
+            plan_again(number)
+
     with pytest.raises(AgentFailure, match="was tried"):
-        plan_again(12)
+        until_nothing_is_left()
     values = [row["tool_plan"][0]["args"]["new"] for row in attempts]
-    assert len(values) == len(set(values)) >= 7
+    assert len(values) == len(set(values)) >= 5
 
 
 def test_a_plan_that_was_sent_back_is_not_proposed_again(workspace: Workspace) -> None:

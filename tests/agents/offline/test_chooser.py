@@ -1,4 +1,4 @@
-# ruff: noqa: E501, ISC004 - a case a line
+# ruff: noqa: E501 - a case a line
 from __future__ import annotations
 
 import math
