@@ -16,7 +16,7 @@ from selfimprove.contracts.base import FAMILIES
 EXPLORE = 0.5
 """Weight of being seldom tried against the record of wins."""
 SUGGESTED = 0.5
-"""What an idea in the brief is worth to its family."""
+"""What the brief's best idea is worth to its family, at full confidence."""
 LAST_RESORT = {"testing": 2.0, "documentation": 1.0, "other": 0.25}
 """Families that seldom move a score come late."""
 
@@ -40,8 +40,8 @@ class FamilyFacts:
     streak_limit: int = 3
     documentation: bool = False
     records: Mapping[str, FamilyRecord] = field(default_factory=dict)
-    suggested: frozenset[str] = frozenset()
-    """Families for which the brief or the user has ideas."""
+    suggested: Mapping[str, float] = field(default_factory=dict)
+    """Family -> how much the best idea for it promises, 0 to 1."""
     avoid: frozenset[str] = frozenset()
     """Families that a refinement advises against."""
     files: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ def ranked_families(facts: FamilyFacts) -> list[str]:
         record = facts.records.get(family, FamilyRecord())
         wins = (record.wins + 1) / (record.tries + 2)
         seldom = EXPLORE * math.sqrt(math.log(total + 1) / (record.tries + 1))
-        idea = SUGGESTED if family in facts.suggested else 0.0
+        idea = SUGGESTED * facts.suggested.get(family, 0.0)
         return wins + seldom + idea - LAST_RESORT.get(family, 0.0)
 
     return sorted(candidates, key=lambda f: (-worth(f), facts.taxonomy.index(f)))

@@ -18,6 +18,9 @@ LOST = frozenset({"lost", "regression", "error", "timeout", "disqualified"})
 """Outcomes of an attempt that a later plan must not repeat."""
 
 
+PROMISE = {"high": 1.0, "medium": 0.6, "low": 0.3}
+
+
 def taxonomy(deps: Deps) -> tuple[str, ...]:
     """The contract's families and harness.md's own."""
     own = [family.name for family in deps.harness.families]
@@ -38,7 +41,6 @@ def family_facts(state: State, deps: Deps) -> FamilyFacts:
     tries = Counter(row["approach_family"] for row in rows if row["outcome"] != "rejected")
     wins = Counter(row["approach_family"] for row in rows if row["outcome"] == "won")
     records = {family: FamilyRecord(tries[family], wins[family]) for family in tries}
-    suggested = {idea.approach_family for idea in current.brief.ideas} if current.brief else set()
     avoid = current.refinement.families_to_avoid if current.refinement else []
     commit = current.incumbent.commit
     return FamilyFacts(
@@ -48,10 +50,20 @@ def family_facts(state: State, deps: Deps) -> FamilyFacts:
         streak_limit=deps.config.settings.family_streak_limit,
         documentation=deps.workshop.documentation_in_scope(commit),
         records=records,
-        suggested=frozenset(suggested),
+        suggested=_promises(state),
         avoid=frozenset(avoid) | _standing(state),
         files=tuple(deps.workshop.editable(commit)),
     )
+
+
+def _promises(state: State) -> dict[str, float]:
+    """How much the brief's best idea for each family promises."""
+    brief = round_of(state).brief
+    promised: dict[str, float] = {}
+    for idea in brief.ideas if brief else ():
+        worth = PROMISE[idea.confidence]
+        promised[idea.approach_family] = max(worth, promised.get(idea.approach_family, 0.0))
+    return promised
 
 
 def _standing(state: State) -> frozenset[str]:

@@ -32,7 +32,7 @@ def facts(draw: st.DrawFn) -> FamilyFacts:
                 st.builds(FamilyRecord, tries=st.integers(5, 50), wins=st.integers(0, 5)),
             )
         ),
-        suggested=frozenset(draw(st.lists(FAMILY))),
+        suggested=draw(st.dictionaries(FAMILY, st.floats(0, 1))),
         avoid=frozenset(draw(st.lists(FAMILY))),
         files=tuple(f"src/{k}.py" for k in range(draw(st.integers(0, 6)))),
     )
@@ -89,7 +89,7 @@ def test_a_family_that_wins_comes_first_and_a_neglected_one_gets_its_turn() -> N
 
 
 def test_ideas_bring_their_family_forward_and_a_refinement_takes_one_out() -> None:
-    ranked = ranked_families(FamilyFacts(round=1, suggested=frozenset({"infrastructure"})))
+    ranked = ranked_families(FamilyFacts(round=1, suggested=dict.fromkeys(["infrastructure"], 1.0)))
     assert ranked[0] == "infrastructure"
     advised = FamilyFacts(round=1, avoid=frozenset({"infrastructure"}))
     assert "infrastructure" not in ranked_families(advised)
