@@ -25,6 +25,8 @@ ENOUGH_RESULTS = 3
 """Results of one number from which on a model of it proposes values between and beyond."""
 MOST_RESULTS = 10
 """Results of one constant after which it is left alone."""
+NEAR = math.log(1.25)
+SMALL = 8
 MOST_FAILURES = 2
 """Failures of one constant, none of its values having worked, after which it is a fact."""
 PROPOSALS = 24
@@ -106,10 +108,11 @@ class Chooser:
         if measured >= ENOUGH_RESULTS and len(numeric) > ENOUGH_RESULTS:
             if max(abs(level) for level in levels.values()) < INSENSITIVE:
                 return None  # it was given a fair trial, and hardly matters
-            return self._propose(idea, numeric)
+            tried = [_number(value) for attempt in own for value in (attempt.old, attempt.new)]
+            return self._propose(numeric, [value for value in tried if value and value > 0])
         return _onwards(left, own)
 
-    def _propose(self, idea: ChangeIdea, levels: dict[float, float]) -> str | None:
+    def _propose(self, levels: dict[float, float], tried: list[float]) -> str | None:
         """Ask Optuna, told all results of this constant, for a value that was not tried."""
         import optuna
 
@@ -119,7 +122,7 @@ class Chooser:
         if not known:
             return None
         low, high = _bracket(known, levels)
-        sampler = optuna.samplers.TPESampler(seed=self.seed, n_startup_trials=ENOUGH_RESULTS)
+        sampler = optuna.samplers.TPESampler(seed=self.seed, n_startup_trials=ENOUGH_RESULTS + 1)
         study = optuna.create_study(direction="maximize", sampler=sampler)
         for value, level in levels.items():
             if low <= value <= high:  # what lies outside has drawn the bracket
@@ -131,10 +134,12 @@ class Chooser:
             trial = study.ask()
             proposed = _suggest(trial, whole, low, high)
             study.tell(trial, state=optuna.trial.TrialState.FAIL)
-            written = repr(proposed)
-            if written != idea.old and not is_repeat(idea, written, self.attempts):
-                return written
-        return None
+            if _is_news(proposed, tried):
+                return repr(proposed)
+        best = max(known, key=lambda value: levels[value])
+        middles = [math.sqrt(best * high), math.sqrt(best * low)]
+        rounded = [round(m) if whole else float(f"{m:.4g}") for m in middles]
+        return next((repr(middle) for middle in rounded if _is_news(middle, tried)), None)
 
 
 def _bracket(known: list[float], levels: dict[float, float]) -> tuple[float, float]:
@@ -149,6 +154,16 @@ def _bracket(known: list[float], levels: dict[float, float]) -> tuple[float, flo
 def seed_of(session_id: str) -> int:
     """A seed that is the same for the same session."""
     return int.from_bytes(sha256(session_id.encode()).digest()[:4], "big")
+
+
+def _is_news(value: float, known: Sequence[float]) -> bool:
+    """Whether a value is far enough from all that were tried for its effect to be told apart."""
+    if value <= 0:
+        return False
+    return all(
+        abs(math.log(value / each)) > NEAR or (value <= SMALL and abs(value - each) >= 1)
+        for each in known
+    )
 
 
 def _suggest(trial: Trial, whole: bool, low: float, high: float) -> int | float:
