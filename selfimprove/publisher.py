@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from selfimprove.contracts.base import Record
 from selfimprove.names import RefNames, branch, tag
 from selfimprove.store.state import State
+from selfimprove.vcs.git import Git
 from selfimprove.vcs.publish import RefUpdate, checked_out, publish
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.refs import RefMoved, read_refs
@@ -128,6 +129,25 @@ class Publisher:
         except RefMoved as moved:
             return str(moved)
         return ""
+
+    def push(self, commit: str, url: str) -> str:
+        """Push the improvement branch to `url` (the target's origin where empty); a warning or "".
+
+        From the private clone and with the person's own configuration, for their credentials; no
+        remote-tracking ref of theirs moves.
+        """
+        git = Git(self.quarantine.path, users_config=True)
+        url = url or self._origin()
+        if not url:
+            return "auto_push: the target has no remote `origin`; set fork_url"
+        answer = git.attempt("push", "--quiet", url, f"{commit}:{self.improve_ref}")
+        return "" if answer.code == 0 else f"auto_push: {' '.join(answer.stderr.split())[-300:]}"
+
+    def _origin(self) -> str:
+        answer = Git(self.target.git_dir, users_config=True).attempt(
+            "config", "--get", "remote.origin.url"
+        )
+        return answer.stdout.decode("utf-8", "surrogateescape").strip()
 
     @property
     def improve_ref(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from selfimprove import __version__
 from selfimprove.contracts.agent import RunStatus
-from selfimprove.contracts.envelope import control
+from selfimprove.contracts.envelope import Envelope, control
 from selfimprove.deps import Deadline, Deps
 from selfimprove.errors import ConfigError
 from selfimprove.loop import EXIT_CODES, Observer, Run, until_stopped
@@ -30,6 +31,7 @@ from selfimprove.wiring import Control, build_deps, fingerprint_now, open_quaran
 
 STOP_FILE_EVERY_S = 0.5
 CHART_TIMEOUT_S = 120.0
+CHART_EVERY_S = 180.0
 FINISHED: frozenset[RunStatus] = frozenset(
     {"target_reached", "plateau", "patience", "max_iterations", "circuit_breaker", "budget", "time"}
 )
@@ -286,6 +288,21 @@ def _stop_file(path: Path, stop: StopToken) -> Iterator[None]:
         over.set()
         watcher.join()
         path.unlink(missing_ok=True)
+
+
+class ChartKeeper:
+    """Draws the chart while a run goes on: after a round, and at most every few minutes."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._drawn = time.monotonic()
+
+    def __call__(self, envelope: Envelope, _: State) -> None:
+        """An observer: draws in a thread of its own, in a child process."""
+        recorded = envelope.type == "control" and envelope.payload.get("event") == "recorded"
+        if recorded and time.monotonic() - self._drawn >= CHART_EVERY_S:
+            self._drawn = time.monotonic()
+            threading.Thread(target=draw_chart, args=(self._root,), daemon=True).start()
 
 
 def draw_chart(root: Path) -> str:

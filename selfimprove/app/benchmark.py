@@ -40,7 +40,7 @@ def benchmark(options: BenchmarkOptions) -> int:
             seeded = takes_seed(settings.benchmark_command, settings.seed_env)
             scores, seconds = [], []
             for index in range(options.runs or RUNS):
-                seed = pair_seed(facts.run_id, 0, index, "baseline") if seeded else None
+                seed = pair_seed(facts.seed_key, 0, index, "baseline") if seeded else None
                 found = deps.bench.measure(commit, f"benchmark/{index + 1}.log", seed)
                 if isinstance(found, Failed):
                     raise ConfigError(

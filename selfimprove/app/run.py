@@ -26,9 +26,11 @@ from selfimprove.process import StopToken, signals_to
 from selfimprove.report.live import JsonLines, PlainLines, View
 from selfimprove.report.sources import read_history, read_reports
 from selfimprove.report.summary import Sources, render
-from selfimprove.session import Asked, Outcome, draw_chart, take_on
+from selfimprove.session import Asked, ChartKeeper, Outcome, draw_chart, take_on
 from selfimprove.site import Site, open_site
 from selfimprove.store.files import write_whole
+from selfimprove.store.journal import encode, segment_numbers
+from selfimprove.store.record import envelopes
 
 if TYPE_CHECKING:
     from selfimprove.cli.options import RunOptions
@@ -53,7 +55,7 @@ def run(options: RunOptions) -> int:
     with signals_to(stop), shown(site, as_json=options.json) as observers:
         asked = Asked(
             confirm=confirmation(yes=options.yes),
-            observers=observers,
+            observers=[*observers, ChartKeeper(site.layout.root)],
             deadline=deadline(options.until, options.for_),
             say=say,
             moved="adopt" if options.adopt else "restore" if options.restore else "",
@@ -120,10 +122,21 @@ def hand_over(site: Site, outcome: Outcome, options: RunOptions) -> int:
         if not options.json:
             with suppress(OSError, ValueError):  # whoever was to read it may have gone
                 print(text, end="", flush=True)  # noqa: T201
+    elif options.json:
+        repeat_stop(site)
     code = outcome.exit_code
     if options.require_win and code == 0 and outcome.state.wins_total == 0:
         return NO_WIN
     return code
+
+
+def repeat_stop(site: Site) -> None:
+    """A run that had ended before says so again: the last line of --json is a `stopped`."""
+    for number in reversed(segment_numbers(site.layout.journal)):
+        for envelope in reversed(envelopes(site.layout, number)):
+            if envelope.type == "control" and envelope.payload.get("event") == "stopped":
+                print(encode(envelope).decode())  # noqa: T201
+                return
 
 
 def summary(site: Site, outcome: Outcome) -> str:

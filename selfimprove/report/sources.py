@@ -78,6 +78,7 @@ def load_history(root: Layout, state: State | None = None) -> ScoreHistory:
     facts = state.facts
     subject = Subject(
         metric=facts.metric,
+        unit=facts.unit,
         direction=facts.direction,
         target=facts.target_value,
         title=facts.objective.strip().partition("\n")[0],

@@ -6,6 +6,7 @@ interrupted goes on where it was.
 
 from __future__ import annotations
 
+import secrets
 import uuid
 from collections.abc import Generator
 from typing import Any
@@ -53,10 +54,12 @@ def facts_of(site: Site, quarantine: Quarantine, level: str) -> Facts:
     }
     return Facts(
         run_id=f"run_{uuid.uuid4().hex[:12]}",
+        seed_key=secrets.token_hex(16),
         topic=site.topic,
         goal_slug=goal.slug,
         objective=goal.objective,
         metric=goal.metric.name,
+        unit=goal.metric.unit,
         direction=settings.benchmark_direction or goal.metric.direction,
         target_value=settings.target_value,
         target_branch=ref,
@@ -134,7 +137,7 @@ def measure_baseline(state: State, deps: Deps, mark: Fingerprint) -> Drafts:
 def _one_run(deps: Deps, facts: Facts, index: int) -> Drafts:
     settings = deps.config.settings
     seeded = takes_seed(settings.benchmark_command, settings.seed_env)
-    seed = pair_seed(facts.run_id, 0, index, "baseline") if seeded else None
+    seed = pair_seed(facts.seed_key, 0, index, "baseline") if seeded else None
     call = tool_call(
         f"setup/baseline_{index + 1}",
         "benchmark.run",
@@ -171,7 +174,7 @@ def _profile(deps: Deps, facts: Facts) -> Generator[Draft, State, dict[str, Any]
     call = tool_call("setup/profile", "benchmark.profile", commit=facts.base_commit)
     yield call
     seeded = takes_seed(settings.benchmark_command, settings.seed_env)
-    seed = pair_seed(facts.run_id, 0, 0, "baseline") if seeded else None
+    seed = pair_seed(facts.seed_key, 0, 0, "baseline") if seeded else None
     written = deps.bench.answer_of(
         profiled_command(settings.benchmark_command),
         facts.base_commit,

@@ -89,7 +89,7 @@ def screening_seed(facts: Facts, deps: Deps, number: int) -> int | None:
     settings = deps.config.settings
     if not takes_seed(settings.benchmark_command, settings.seed_env):
         return None
-    return pair_seed(facts.run_id, number, 0, "screening")
+    return pair_seed(facts.seed_key, number, 0, "screening")
 
 
 def expected_seconds(state: State) -> float:

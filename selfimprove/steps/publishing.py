@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from selfimprove.contracts.envelope import Draft, tool_call, tool_result
+from selfimprove.contracts.envelope import Draft, control, tool_call, tool_result
 from selfimprove.deps import Deps
 from selfimprove.steps.base import round_of, topic
 from selfimprove.store.state import Confirmation, State
@@ -25,7 +25,24 @@ def publish(state: State, deps: Deps) -> Generator[Draft, State, tuple[State, st
     yield call
     done = deps.publisher.carry_out(order)
     state = yield tool_result(call, done.document())
+    if done.published:
+        state = yield from _push(state, deps, done.published)
     return state, commit, done.held_back
+
+
+def _push(state: State, deps: Deps, commit: str) -> Generator[Draft, State, State]:
+    """Push a published win, where that is wanted; a push that fails is a warning."""
+    settings = deps.config.settings
+    if not settings.auto_push:
+        return state
+    url = settings.fork_url or settings.current_repo_url
+    call = tool_call(topic(state, "tournament", "push"), "git.push", commit=commit, url=url)
+    yield call
+    warning = deps.publisher.push(commit, url)
+    state = yield tool_result(call, {"pushed": not warning, "warning": warning})
+    if warning:
+        state = yield control(topic(state, "tournament"), "warning", message=warning)
+    return state
 
 
 def _final(state: State, deps: Deps, won: Confirmation) -> str:

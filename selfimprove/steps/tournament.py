@@ -144,7 +144,7 @@ def _seed(state: State, deps: Deps, name: str, index: int) -> int | None:
     assert state.facts is not None
     position = list(round_of(state).executors).index(name)
     return pair_seed(
-        state.facts.run_id, round_of(state).number, 100 * position + index, "confirmation"
+        state.facts.seed_key, round_of(state).number, 100 * position + index, "confirmation"
     )
 
 

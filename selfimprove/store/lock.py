@@ -21,7 +21,8 @@ def held(path: Path) -> Iterator[None]:
     tells other programs who holds it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path, timeout=0)
+    # `alive` takes the lock for a moment: that is no run
+    lock = FileLock(path, timeout=1)
     try:
         lock.acquire()
     except Timeout:

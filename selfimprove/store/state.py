@@ -35,10 +35,13 @@ class Facts(Record):
     """What is fixed at set-up."""
 
     run_id: str
+    seed_key: str
+    """Seeds are derived from it; in no agent's reach."""
     topic: str
     goal_slug: str
     objective: str
     metric: str
+    unit: str = ""
     direction: Direction
     target_value: float | None
     target_branch: str

@@ -28,6 +28,7 @@ FINGERPRINT = Fingerprint(
 )
 FACTS: dict[str, Any] = {
     "run_id": "run_1",
+    "seed_key": "00",
     "topic": "default",
     "goal_slug": "faster_orders",
     "objective": "Faster orders\nmore words",
