@@ -106,7 +106,7 @@ def test_flags_alone_make_a_goal() -> None:
 
 
 def test_flags_that_are_missing_are_all_named() -> None:
-    with pytest.raises(UsageError, match="--metric, --in-scope, --benchmark, --direction"):
+    with pytest.raises(UsageError, match="--metric, --scope, --command, --direction"):
         goal_of(Draft(objective="Faster"))
     with pytest.raises(ConfigError, match="cannot read the target 'quick'"):
         goal_of(Draft("o", "m", "lower", "quick", ("a/",), command="b"))
