@@ -115,8 +115,8 @@ def hand_over(site: Site, outcome: Outcome, options: RunOptions) -> int:
     """Draw the chart, write and print the summary, and give the exit code."""
     if outcome.went_on:
         problem = draw_chart(site.layout.root)
-        if problem:
-            say(f"the chart could not be drawn: {problem}")
+        picture = site.layout.root / "tracking/progress.png"
+        say(f"the chart could not be drawn: {problem}" if problem else f"chart: {picture}")
         text = summary(site, outcome)
         write_whole(site.layout.summary, text.encode())
         if not options.json:
