@@ -19,7 +19,7 @@ from selfimprove.store.record import load_state
 from selfimprove.wiring import Control, build_deps, open_quarantine, open_room
 
 if TYPE_CHECKING:
-    from selfimprove.cli.options import BenchmarkOptions
+    from selfimprove.app.options import BenchmarkOptions
 
 
 def benchmark(options: BenchmarkOptions) -> int:

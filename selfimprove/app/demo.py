@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from selfimprove import resources
 from selfimprove.app.common import say
+from selfimprove.app.options import RunOptions
 from selfimprove.app.run import run
 from selfimprove.errors import TargetError
 from selfimprove.vcs.create import init_repository
 
 if TYPE_CHECKING:
-    from selfimprove.cli.options import DemoOptions
+    from selfimprove.app.options import DemoOptions
 
 EXAMPLE = "examples/accesslog"
 ITERATIONS = 5
@@ -22,7 +23,6 @@ ITERATIONS = 5
 
 def demo(options: DemoOptions) -> int:
     """Unpack the example into a git repository of its own and run on it."""
-    from selfimprove.cli.options import RunOptions
 
     place = options.directory or Path(tempfile.mkdtemp(prefix="selfimprove-demo-"))
     _unpack(place)

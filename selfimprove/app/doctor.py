@@ -19,10 +19,10 @@ from selfimprove.room.isolation import probe
 from selfimprove.site import Site, open_site
 from selfimprove.vcs.git import git_version
 from selfimprove.vcs.quarantine import Quarantine
-from selfimprove.wiring import open_quarantine, open_room
+from selfimprove.wiring import open_room
 
 if TYPE_CHECKING:
-    from selfimprove.cli.options import DoctorOptions
+    from selfimprove.app.options import DoctorOptions
 
 Grade = Literal["ok", "note", "problem"]
 
@@ -88,7 +88,8 @@ def _agents(site: Site) -> Iterator[Check]:
 
 def _room(site: Site) -> Iterator[Check]:
     """The configured programs inside and outside, and what the file system can tell."""
-    quarantine = open_quarantine(site)
+    # a clone of its own: the run's is the run's alone while it holds the lock
+    quarantine = Quarantine.open(site.private / "doctor" / "quarantine.git", site.target)
     room = open_room(site, StopToken())
     settings = site.config.settings
     commands = [settings.benchmark_command, settings.prepare_command]

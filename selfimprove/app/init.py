@@ -27,7 +27,7 @@ from selfimprove.store.layout import Layout
 from selfimprove.vcs.target import Target, open_target
 
 if TYPE_CHECKING:
-    from selfimprove.cli.options import InitOptions
+    from selfimprove.app.options import InitOptions
 
 
 def init(options: InitOptions) -> int:

@@ -19,7 +19,7 @@ from selfimprove.store.state import State
 from selfimprove.vcs.target import open_target
 
 if TYPE_CHECKING:
-    from selfimprove.cli.options import ReplayOptions
+    from selfimprove.app.options import ReplayOptions
 
 
 def replay(options: ReplayOptions) -> int:

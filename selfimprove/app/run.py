@@ -33,7 +33,7 @@ from selfimprove.store.journal import encode, segment_numbers
 from selfimprove.store.record import envelopes
 
 if TYPE_CHECKING:
-    from selfimprove.cli.options import RunOptions
+    from selfimprove.app.options import RunOptions
 
 NO_WIN = 6
 RUN_ROLES = ("researcher", "planner", "architect", "critic", "executor")

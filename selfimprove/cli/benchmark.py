@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from selfimprove.app.options import BenchmarkOptions
 from selfimprove.cli.common import Where, json_option, repo_argument, where_options
 from selfimprove.cli.flags import goal_option, yes_option
-from selfimprove.cli.options import BenchmarkOptions
 
 
 @click.command("benchmark")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from selfimprove.app.options import DemoOptions
 from selfimprove.cli.common import json_option
-from selfimprove.cli.options import DemoOptions
 
 
 @click.command("demo")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from selfimprove.app.options import DoctorOptions
 from selfimprove.cli.common import Where, json_option, repo_argument, where_options
-from selfimprove.cli.options import DoctorOptions
 
 
 @click.command("doctor")

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from selfimprove.app.options import RunOptions
 from selfimprove.cli.common import Where, repo_argument, where_options
-from selfimprove.cli.options import RunOptions
 from selfimprove.cli.values import as_moment, as_seconds
 from selfimprove.errors import UsageError
 

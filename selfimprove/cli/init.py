@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from selfimprove.app.options import InitOptions
 from selfimprove.cli.common import Where, json_option, repo_argument, where_options
 from selfimprove.cli.flags import (
     SETUP_ROLES,
@@ -15,7 +16,6 @@ from selfimprove.cli.flags import (
     taken_roles,
     yes_option,
 )
-from selfimprove.cli.options import InitOptions
 from selfimprove.cli.values import as_direction, as_seconds
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from selfimprove.app.options import ReplayOptions
 from selfimprove.cli.common import Where, json_option, repo_argument, where_options
 from selfimprove.cli.ids import parse_id
-from selfimprove.cli.options import ReplayOptions
 
 
 @click.command("replay")

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import click
 
+from selfimprove.app.options import RunOptions
 from selfimprove.cli.flags import run_options
-from selfimprove.cli.options import RunOptions
 
 
 @click.command("resume")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from selfimprove.app.options import RunOptions
 from selfimprove.cli.flags import run_options
-from selfimprove.cli.options import RunOptions
 
 
 @click.command("run")

@@ -15,7 +15,7 @@ import itertools
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -28,7 +28,6 @@ from selfimprove.loop import Observer
 from selfimprove.process import StopToken
 from selfimprove.session import Asked, Outcome, take_on
 from selfimprove.site import Site, Where, open_site
-from selfimprove.store.files import json_bytes, write_whole
 from selfimprove.store.layout import Layout
 from selfimprove.testing.documents import a_plan
 from selfimprove.testing.repository import Files, Repository, build_repository, goal_text
