@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import ClassVar
 
@@ -31,17 +32,9 @@ class KeptReply(Record):
 
 def request_key(request: AgentRequest, spec: str) -> str:
     """Give the SHA-256 that names a request to one agent, the same on a second try."""
-    digest = hashlib.sha256(spec.encode())
-    digest.update(b"\0" + json_bytes(_sorted(request.document())))
-    return digest.hexdigest()
-
-
-def _sorted(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    if isinstance(value, list):
-        return [_sorted(item) for item in value]
-    return value
+    # asked for several times of each request, and contexts are large: compact, by C code alone
+    canonical = json.dumps(request.document(), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(f"{spec}\0{canonical}".encode()).hexdigest()
 
 
 class ReplyStore:
