@@ -14,7 +14,7 @@ from selfimprove import __version__
 from selfimprove.contracts.agent import RunStatus
 from selfimprove.contracts.envelope import Envelope, control
 from selfimprove.deps import Deadline, Deps
-from selfimprove.errors import ConfigError
+from selfimprove.errors import ConfigError, ToolError
 from selfimprove.loop import EXIT_CODES, Observer, Run, until_stopped
 from selfimprove.process import Child, StopToken, base_env, run_child
 from selfimprove.publisher import Move, Order
@@ -117,6 +117,7 @@ def _set_up(run: Run, site: Site, asked: Asked, steered: Control) -> Deps:
         run.append(run_begun(site, facts))
     assert run.state.facts is not None
     deps = build_deps(site, run.state.facts, steered)
+    _take_incumbent(run.state, deps, asked)
     _check_editable(site, deps, run.state)
     digest = asked.confirm(site, run.state, deps)
     if digest != run.state.trust:
@@ -132,6 +133,23 @@ def _set_up(run: Run, site: Site, asked: Asked, steered: Control) -> Deps:
         asked.say("conditions have changed: the incumbent is measured anew")
         run.drive(remeasure(run.state, deps, mark, "fingerprint changed"))
     return deps
+
+
+def _take_incumbent(state: State, deps: Deps, asked: Asked) -> None:
+    """The private clone may be another than the run was made with: damaged, or other --trees."""
+    quarantine = deps.workshop.tools.quarantine
+    for note in quarantine.notes:
+        asked.say(note)
+    if state.incumbent is None:
+        return
+    try:
+        quarantine.take(state.incumbent.commit)
+    except ToolError:
+        raise ConfigError(
+            f"{quarantine.path}: the incumbent {state.incumbent.commit[:12]} is neither there nor "
+            f"in {quarantine.target.top}",
+            "give the --trees that the run had, or begin again with another --topic",
+        ) from None
 
 
 def _check_editable(site: Site, deps: Deps, state: State) -> None:

@@ -56,6 +56,8 @@ _ALWAYS = {
     "GIT_TERMINAL_PROMPT": "0",
 }
 
+_NO_PROGRAM = 127
+"""The code of env(1) where the program it is to start is not there."""
 _USERS_OWN = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 
 
@@ -137,18 +139,24 @@ def execute(
     command: list[str], cwd: Path, env: Mapping[str, str], stdin: bytes | None = None
 ) -> Answer:
     """Run a git command line; only a git that cannot be started is an error here."""
+    runner = _runner(str(cwd))
+    from git.exc import GitCommandNotFound
+
     # A session of its own: ^C in the terminal must not kill a git in the middle of a write.
     with _as_file(stdin) as source:
-        answer: Any = _runner(str(cwd)).execute(
-            _without_callers(command),
-            istream=source,
-            with_extended_output=True,
-            with_exceptions=False,
-            stdout_as_string=False,
-            strip_newline_in_stdout=False,
-            env=env,
-            start_new_session=True,
-        )
+        try:
+            answer: Any = runner.execute(
+                _without_callers(command),
+                istream=source,
+                with_extended_output=True,
+                with_exceptions=False,
+                stdout_as_string=False,
+                strip_newline_in_stdout=False,
+                env=env,
+                start_new_session=True,
+            )
+        except GitCommandNotFound:
+            raise _not_there("it is not on PATH") from None
     code, out, error = answer
     return Answer(code, out, _decode(error))
 
@@ -168,6 +176,8 @@ def failed(args: tuple[str, ...], git_dir: Path, answer: Answer) -> ToolError:
 def git_version() -> tuple[int, ...]:
     """The version of the git on PATH."""
     answer = execute(["git", "version"], Path("/"), environment())
+    if answer.code == _NO_PROGRAM:
+        raise _not_there("it is not on PATH")
     found = re.search(rb"(\d+(?:\.\d+)+)", answer.stdout)
     return tuple(int(part) for part in found[1].split(b".")) if found else (0,)
 
@@ -209,11 +219,13 @@ def _runner(cwd: str) -> git.cmd.Git:
     try:
         from git.cmd import Git as Command
     except ImportError as error:
-        raise TargetError(
-            f"git cannot be started: {str(error).splitlines()[0]}",
-            f"install git {'.'.join(map(str, MINIMUM))} or newer",
-        ) from None
+        raise _not_there(str(error).splitlines()[0]) from None
     return Command(cwd)
+
+
+def _not_there(why: str) -> TargetError:
+    wanted = ".".join(map(str, MINIMUM))
+    return TargetError(f"git cannot be started: {why}", f"install git {wanted} or newer")
 
 
 @contextmanager

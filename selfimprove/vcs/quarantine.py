@@ -42,6 +42,8 @@ class Quarantine:
         self.path = path
         self.git = Git(path)
         self.target = target
+        self.notes: tuple[str, ...] = ()
+        """What was unusual when it was opened, one line each."""
         self._trees: dict[str, str] = {}
         self._entries: dict[str, Seen] = {}
 
@@ -51,6 +53,7 @@ class Quarantine:
         path.parent.mkdir(parents=True, exist_ok=True)
         for leftover in path.parent.glob(f"{path.name}.making-*"):
             shutil.rmtree(leftover, ignore_errors=True)
+        damaged = _set_aside(path) if (path / MARKER).is_file() and not _is_whole(path) else None
         if not (path / MARKER).is_file():
             _remove_unfinished(path)
             making = Path(tempfile.mkdtemp(prefix=f"{path.name}.making-", dir=path.parent))
@@ -59,6 +62,8 @@ class Quarantine:
         quarantine = Quarantine(path, target)
         quarantine._clear_leftovers()
         quarantine.take(target.head)
+        if damaged is not None:
+            quarantine._rescue(damaged)
         return quarantine
 
     # --- reading ---
@@ -191,6 +196,15 @@ class Quarantine:
         """A folder for private indexes and the like; a later start clears what a kill left."""
         return tempfile.TemporaryDirectory(prefix="tmp-", dir=self.path / "scratch")
 
+    def _rescue(self, damaged: Path) -> None:
+        """Bring over the branches of a damaged clone that are still whole in it."""
+        answer = Git(damaged).attempt("for-each-ref", "--format=%(objectname) %(refname)")
+        for row in answer.stdout.decode("utf-8", "surrogateescape").splitlines():
+            oid, _, ref = row.partition(" ")
+            options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--update-shallow")
+            self.git.attempt("fetch", *options, str(damaged), f"+{oid}:{ref}")
+        self.notes = (f"the private clone was damaged and is made anew; what it was: {damaged}",)
+
     def _clear_leftovers(self) -> None:
         # The run's lock is held, so nobody else is at work here: what lies about is a dead run's.
         for lock in [*self.path.glob("*.lock"), *(self.path / "refs").rglob("*.lock")]:
@@ -222,6 +236,22 @@ def _make(making: Path, target: Target) -> None:
     update_refs(git, moves)
     git.run("config", "--remove-section", "remote.origin")
     (making / MARKER).write_text(f"1\n{target.common_dir}\n", encoding="utf-8")
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether git can read the clone, and every ref names an object that is there."""
+    git = Git(path)
+    refs = git.attempt("for-each-ref", "--format=%(objectname)")
+    if refs.code != 0:
+        return False
+    there = git.attempt("cat-file", "--batch-check", stdin=refs.stdout)
+    return there.code == 0 and b" missing" not in there.stdout
+
+
+def _set_aside(path: Path) -> Path:
+    """Move a damaged clone away: it may hold the only copy of a win that was held back."""
+    aside = Path(tempfile.mkdtemp(prefix=f"{path.name}.damaged-", dir=path.parent))
+    return path.rename(aside)
 
 
 def _remove_unfinished(path: Path) -> None:
