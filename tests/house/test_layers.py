@@ -22,7 +22,6 @@ deps
 steps wiring
 setup loop report
 session
-cli.options
 app
 cli
 __main__
