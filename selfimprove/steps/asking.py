@@ -112,12 +112,16 @@ def ask_all(state: State, deps: Deps, asks: Sequence[Ask]) -> Asking:
                 ask = running.pop(future)
                 answer = settled(future)
                 yield outcome(ask, answer)
-                if isinstance(answer, AgentFailure) and ask.attempt < TRIES:
-                    ask = again(ask, answer)
-                    yield intent(ask)
-                    running[pool.submit(partial(ask.worker, ask.request))] = ask
-                else:
+                if not isinstance(answer, AgentFailure) or ask.attempt >= TRIES:
                     answers[ask.key] = answer
+                    continue
+                ask = again(ask, answer)
+                kept = yield from kept_reply(state, ask)
+                if kept is not None:
+                    answers[ask.key] = kept
+                    continue
+                yield intent(ask)
+                running[pool.submit(partial(ask.worker, ask.request))] = ask
     return {ask.key: answers[ask.key] for ask in asks}
 
 

@@ -7,6 +7,7 @@ too few plans of the round pass, planning is sent back with a refinement.
 from __future__ import annotations
 
 from collections.abc import Generator
+from typing import Any
 
 from selfimprove.agents.base import AgentFailure
 from selfimprove.contracts.agent import AgentRole
@@ -16,7 +17,13 @@ from selfimprove.contracts.plan import ArchitectReview, Plan
 from selfimprove.deps import Deps
 from selfimprove.review.checklist import advice
 from selfimprove.review.context import ReviewContext
-from selfimprove.review.critique import architect_review, malformed, panel_verdict, reviewed
+from selfimprove.review.critique import (
+    architect_review,
+    failures,
+    malformed,
+    panel_verdict,
+    reviewed,
+)
 from selfimprove.review.gates import decide
 from selfimprove.review.quality import quality_report
 from selfimprove.review.rules import review_plan
@@ -32,16 +39,32 @@ Flow = Generator[Draft, State, State]
 
 def run(state: State, deps: Deps) -> Drafts:
     """Review until every plan is decided on; then say how many passed."""
-    while waiting := _undecided(state):
-        state = yield from _review(state, deps, waiting)
-        retrying = [n for n, p in round_of(state).planners.items() if p.status == "pending"]
-        state = yield from plan_all(state, deps, retrying)
+    while owed := _owed(state):
+        undecided, retrying = owed
+        if undecided:
+            state = yield from _review(state, deps, undecided)
+        else:
+            state = yield from plan_all(state, deps, retrying)
     yield from _take_stock(state, deps)
 
 
-def _undecided(state: State) -> list[str]:
-    planners = round_of(state).planners
-    return [name for name, each in planners.items() if each.plan and not each.reviewed]
+def _owed(state: State) -> tuple[list[str], list[str]] | None:
+    """Which plans are to be reviewed next, or else which planners revise; None: all is decided.
+
+    A review, or a revision, that a stop cut short comes to its end before anything else, so that
+    everybody is asked what they would have been asked without it.
+    """
+    planners = {
+        name: each
+        for name, each in round_of(state).planners.items()
+        if each.status == "pending" or (each.plan and not each.reviewed)
+    }
+    if not planners:
+        return None
+    retrying = [name for name, each in planners.items() if each.status == "pending"]
+    undecided = [name for name in planners if name not in retrying]
+    begun = [name for name in undecided if planners[name].verdicts]
+    return begun if retrying else undecided, retrying
 
 
 def _review(state: State, deps: Deps, names: list[str]) -> Flow:
@@ -52,7 +75,7 @@ def _review(state: State, deps: Deps, names: list[str]) -> Flow:
     ]
     answers = yield from ask_all(state, deps, _asks(state, deps, sound))
     for name in sound:
-        for critic in _critics(deps):
+        for critic in _critics(deps)[len(round_of(state).planners[name].critiques) :]:
             reply = _critic_reply(answers[f"{name}/{critic}"])
             about = topic(state, "critic_review", name)
             state = yield critique(about, critic, planner=name, **reply.document())
@@ -68,24 +91,31 @@ def _rules(
     contexts: dict[str, ReviewContext] = {}
     standing = list(round_of(state).approved().values())
     for name in names:
-        plan = round_of(state).planners[name].plan
+        planner = round_of(state).planners[name]
+        plan = planner.plan
         assert plan is not None
         contexts[name] = review_context(state, deps, standing)
-        verdicts = review_plan(plan, contexts[name])
-        failed = [verdict for verdict in verdicts if not verdict.passed]
-        state = yield critique(
-            topic(state, "critic_review", name),
-            "rules",
-            planner=name,
-            verdict="fail" if failed else "pass",
-            score=0.0 if failed else 1.0,
-            checked=[verdict.rule for verdict in verdicts],
-            verdicts=[verdict.document() for verdict in verdicts],
-            fixes=[verdict.remedy for verdict in failed],
-        )
-        if not failed:
+        verdicts = planner.verdicts  # there are some where a stop cut this review short
+        if not verdicts:
+            verdicts = list(review_plan(plan, contexts[name]))
+            state = yield _ruling(topic(state, "critic_review", name), name, verdicts)
+        if not failures(verdicts):
             standing.append(plan)
     return state, contexts
+
+
+def _ruling(about: str, name: str, verdicts: list[RuleVerdict]) -> Draft:
+    failed = failures(verdicts)
+    return critique(
+        about,
+        "rules",
+        planner=name,
+        verdict="fail" if failed else "pass",
+        score=0.0 if failed else 1.0,
+        checked=[verdict.rule for verdict in verdicts],
+        verdicts=[verdict.document() for verdict in verdicts],
+        fixes=[verdict.remedy for verdict in failed],
+    )
 
 
 def _critics(deps: Deps) -> list[str]:
@@ -109,7 +139,7 @@ def _reviewer(state: State, deps: Deps, name: str, role: AgentRole, reviewer: st
     context = common(state, deps) | {
         "brief": current.brief.document() if current.brief else None,
         "plan": planner.plan.document(),
-        "plans": [each.plan.document() for each in current.planners.values() if each.plan],
+        "plans": [as_written(each.plan) for each in current.planners.values() if each.plan],
         "family": planner.families,
     }
     if agent.spec == "offline":
@@ -118,6 +148,12 @@ def _reviewer(state: State, deps: Deps, name: str, role: AgentRole, reviewer: st
     asked = request(state, role, reviewer, context, f"{name}_{planner.revision}")
     about = topic(state, "critic_review", name, reviewer)
     return Ask(about, asked, agent.spec, worker, name=f"{name}/{reviewer}")
+
+
+def as_written(plan: Plan) -> dict[str, Any]:
+    """A plan without its reviews: the same to every reviewer, whoever's turn comes first."""
+    none = {"critic_approved": False, "critic_review": None, "architect_review": None}
+    return plan.model_copy(update=none).document()
 
 
 def _critic_reply(answer: Answer) -> CriticReply:
