@@ -75,6 +75,12 @@ def stopped(state: State, _: Envelope, payload: dict[str, Any]) -> State:
     return with_report(state)
 
 
+def config_changed(state: State, _: Envelope, payload: dict[str, Any]) -> State:
+    """`config_change`: a setting is another one than that of the process before."""
+    details = payload["details"]
+    return changed(state, config={**state.config, details["field"]: details["new_value"]})
+
+
 def unchanged(state: State, _: Envelope, __: dict[str, Any]) -> State:
     """Events that are for readers, and change nothing."""
     return state
@@ -111,7 +117,7 @@ RUN_EVENTS = {
     "stopped": stopped,
     "checkpoint": unchanged,
     "warning": unchanged,
-    "config_change": unchanged,
+    "config_change": config_changed,
     "phase_transition": phase_changed,
     "milestone_reached": milestone,
     "adopted": adopted,

@@ -267,4 +267,7 @@ class State(Record):
         """Whether wins wait in the quarantine to be published."""
         if self.incumbent is None or self.facts is None:
             return False
+        tournament = self.round.tournament if self.round else TournamentState()
+        if tournament.report is None and any(each.holds for each in tournament.confirmations):
+            return False  # a win is being published: its report is what makes it the incumbent
         return self.incumbent.commit != (self.published or self.facts.base_commit)
