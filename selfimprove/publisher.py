@@ -86,15 +86,13 @@ class Publisher:
             if archived in self.tags(state, winner) and executor.candidate:
                 updates.append(Move(ref=tag(archived), new=executor.candidate.commit, old=zeros))
         there = read_refs(self.target.git, improve, *(update.ref for update in updates))
-        left = [update for update in updates if there.get(update.ref) != update.new]
-        if updates and there.get(improve) == commit != state.published:
-            # moved by a try before a crash: to be reported, though nothing is left to do
-            left = left or [updates[0]]
+        # a branch that was moved by a try before a crash is still to be reported as published
+        left = [each for each in updates if each.ref == improve or there.get(each.ref) != each.new]
         return Order(improve=improve, commit=commit, updates=left)
 
     def carry_out(self, order: Order) -> Done:
         """Publish; a win is held back while its branch is checked out, or was moved by its user."""
-        self._keep(order)
+        self.keep(order.commit)
         wins = [each for each in order.updates if each.ref == order.improve]
         tags = [each for each in order.updates if each.ref != order.improve]
         warning = self._publish(tags)
@@ -111,11 +109,14 @@ class Publisher:
             return done.model_copy(update={"held_back": True, "warning": warning})
         return done.model_copy(update={"published": order.commit})
 
-    def _keep(self, order: Order) -> None:
+    def keep(self, commit: str) -> None:
         """The quarantine holds the win under its own improvement branch, published or not."""
-        before = self.quarantine.refs(order.improve).get(order.improve)
-        if before != order.commit:
-            self.quarantine.set_ref(order.improve, order.commit, before)
+        before = self._kept()
+        if before != commit:
+            self.quarantine.set_ref(self.improve_ref, commit, before)
+
+    def _kept(self) -> str | None:
+        return self.quarantine.refs(self.improve_ref).get(self.improve_ref)
 
     def _publish(self, moves: list[Move]) -> str:
         if not moves:
@@ -169,8 +170,8 @@ class Publisher:
     def moved(self, state: State) -> str:
         """Says how the improvement branch was moved by somebody else; empty where it was not."""
         found = self.found()
-        if found == state.published:
-            return ""
+        if found == state.published or (found is not None and found == self._kept()):
+            return ""  # in the second case a crash came between publishing and its report
         what = "was deleted" if found is None else f"was moved to {found[:12]}"
         left = state.published[:12] if state.published else "nothing"
         return (

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from selfimprove import __version__
@@ -124,8 +125,8 @@ def _set_up(run: Run, site: Site, asked: Asked, steered: Control) -> Deps:
         run.append(control("setup", "trusted", digest=digest))
     _check_tools(site, deps, run.state)
     if run.state.baseline is None:
-        mark = fingerprint_now(site, deps, run.state.facts)
-        run.drive(measure_baseline(run.state, deps, mark))
+        mark_of = partial(fingerprint_now, site, deps)
+        run.drive(measure_baseline(run.state, deps, mark_of))
         run.close_segment(control("setup", "checkpoint"))
         deps = build_deps(site, run.state.facts, steered)
     mark = fingerprint_now(site, deps, run.state.facts)
@@ -243,6 +244,7 @@ def _adopt_or_restore(run: Run, deps: Deps, asked: Asked) -> None:
             "the improvement branch is gone: there is nothing to adopt", "use --restore"
         )
     deps.workshop.tools.quarantine.take(found)
+    deps.publisher.keep(found)
     incumbent = state.incumbent.model_copy(update={"commit": found})
     run.append(
         control(
