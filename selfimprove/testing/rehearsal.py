@@ -44,7 +44,7 @@ for name in a b c; do
     sum=$((sum + value)) parts="$parts, \"$name\": $value"
 done
 """
-SCORE = "printf '{\"score\": %d%s}\\n' $sum \"$parts\"\n"
+SCORE = 'printf \'{"score": %d%s}\\n\' $sum "$parts"\n'
 NUMBERS = {"src/a": "30\n", "src/b": "30\n", "src/c": "30\n"}
 _names = itertools.count(1)
 

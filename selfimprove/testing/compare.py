@@ -1,0 +1,69 @@
+"""Compares runs: their documents and refs, with times, ids and durations taken out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from selfimprove.store.layout import Layout
+from selfimprove.testing.rehearsal import Rehearsal
+
+VOLATILE = frozenset(
+    {
+        "timestamp",
+        "started_at",
+        "updated_at",
+        "completed_at",
+        "duration_s",
+        "memory_mb",
+        "run_id",
+        "commit",
+        "merge_commit",
+        "at",
+    }
+)
+"""What differs between two runs that did the same. A commit's id holds its date."""
+_OWN = ("state/journal/", "state/replies/")
+
+
+def files(layout: Layout) -> dict[str, bytes]:
+    """Give every document that the journal stands behind, by path, as its bytes."""
+    return {path: (layout.root / path).read_bytes() for path in _paths(layout.root)}
+
+
+def _paths(root: Path) -> Iterator[str]:
+    for folder in ("state", "tracking", "plans"):
+        for file in sorted((root / folder).rglob("*.json*")):
+            path = file.relative_to(root).as_posix()
+            if not path.startswith(_OWN):
+                yield path
+
+
+def settled(play: Rehearsal) -> dict[str, Any]:
+    """Give what a run came to: its documents and refs, what is volatile taken out."""
+    found: dict[str, Any] = {}
+    for path, data in files(play.layout).items():
+        rows = [json.loads(line) for line in data.splitlines()] if path.endswith("l") else None
+        found[path] = _stripped(json.loads(data) if rows is None else rows)
+    if "state/run.json" in found:  # agents that worked at once came back in any order
+        del found["state/run.json"]["spans"]
+    for ref in play.refs():
+        found[ref] = story(play, ref)
+    return found
+
+
+def story(play: Rehearsal, ref: str) -> list[str]:
+    """Give the tree and message of every commit that a ref holds, newest first."""
+    told = play.repository.git("log", "--topo-order", "--format=%T %P%n%B%x00", ref)
+    return [re.sub(r"\b[0-9a-f]{40}\b", "", each[40:]) + each[:41] for each in told.split("\0")]
+
+
+def _stripped(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: "" if k in VOLATILE else _stripped(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_stripped(each) for each in value]
+    return value
