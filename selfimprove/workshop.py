@@ -28,6 +28,7 @@ from selfimprove.vcs.compare import changes_between
 from selfimprove.vcs.guard import Scope, Seals, Violation, editable, violations
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.trees import (
+    Frozen,
     Overlay,
     agent_clone,
     collect,
@@ -89,6 +90,8 @@ class Workshop:
         self.rules = rules
         self.tools = tools
         self._lock = threading.Lock()
+        self._frozen: Frozen | None = None
+        """The reading tree used last: the next one links what is equal."""
         shutil.rmtree(tools.trees, ignore_errors=True)
         tools.trees.mkdir(parents=True)
 
@@ -138,8 +141,9 @@ class Workshop:
         with self._lock:
             if not place.exists():
                 made = Path(tempfile.mkdtemp(prefix="making-", dir=self.tools.trees))
-                export(self.tools.quarantine, commit, made, self.overlay(commit))
+                export(self.tools.quarantine, commit, made, self.overlay(commit), self._frozen)
                 made.rename(place)
+            self._frozen = Frozen(commit, place)
         return place
 
     def overlay(self, commit: str) -> Overlay:

@@ -26,7 +26,7 @@ from selfimprove.room.environ import Profile
 from selfimprove.room.files import copy_tree, remove_tree, strip_whiteouts, without
 from selfimprove.room.job import Job, Layered
 from selfimprove.room.room import Room
-from selfimprove.vcs.export import Overlay, composed, export
+from selfimprove.vcs.export import Frozen, Overlay, composed, export
 from selfimprove.vcs.presets import preset
 from selfimprove.vcs.quarantine import Quarantine
 
@@ -61,6 +61,10 @@ class _Known:
     locks: dict[str, threading.Lock] = field(default_factory=dict)
     made: dict[str, set[Path]] = field(default_factory=dict)
     failed: dict[str, Outcome] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    """Commit -> the name of its export."""
+    exported: Frozen | None = None
+    """The export made last: nobody writes it, so the next one links what is equal."""
 
 
 class Layers:
@@ -158,6 +162,7 @@ class Layers:
             for place in places
         }
         for commit in commits:
+            self._known.keys.pop(commit, None)
             for place in self._known.made.pop(commit, set()) - shared:
                 remove_tree(place)
 
@@ -177,20 +182,27 @@ class Layers:
 
     def _exported(self, commit: str) -> Path:
         """The commit's files, sealed paths laid over them, with places for what is provided."""
-        entries = composed(self.quarantine, commit, self.overlay)
-        extra = self.overlay.extra_files if self.overlay is not None else {}
-        rows = sorted((path, entry.mode, entry.oid) for path, entry in entries.items())
-        laid = sorted((path, hashlib.sha256(data).hexdigest()) for path, data in extra.items())
-        key = _digest([rows, laid, self._places()])
+        key = self._known.keys.get(commit) or self._export_key(commit)
         place = self._folder("exports") / key
         with self._one_at_a_time(key):
             if not place.exists():
                 with self._making(place) as making:
-                    export(self.quarantine, commit, making / "tree", self.overlay)
+                    like = self._known.exported
+                    export(self.quarantine, commit, making / "tree", self.overlay, like)
                     self.room.make_mount_points(making / "tree", self.room.provided_inside())
                     making.rename(place)
+            self._known.exported = Frozen(commit, place / "tree")
+        self._known.keys[commit] = key
         self._remember(commit, place)
         return place / "tree"
+
+    def _export_key(self, commit: str) -> str:
+        """What an export is made of, as a name: commits of the same files share one."""
+        entries = composed(self.quarantine, commit, self.overlay)
+        extra = self.overlay.extra_files if self.overlay is not None else {}
+        rows = sorted((path, entry.mode, entry.oid) for path, entry in entries.items())
+        laid = sorted((path, hashlib.sha256(data).hexdigest()) for path, data in extra.items())
+        return _digest([rows, laid, self._places()])
 
     def _build(
         self, below: tuple[Path, ...], place: Path, reuse: Prepared | None
