@@ -130,7 +130,8 @@ def bench_spec(site: Site, facts: Facts) -> BenchSpec:
     settings = site.config.settings
     if not settings.benchmark_command:
         raise ConfigError(
-            "no benchmark command", "write `Command` under `## Benchmark` in goal.md, or run init"
+            f"{site.goal_path}: no benchmark command",
+            "write `Command` under `## Benchmark` there, or run `selfimprove init`",
         )
     supported(settings.benchmark_format)
     environ = base_env()
@@ -150,7 +151,7 @@ def fingerprint_now(site: Site, deps: Deps, facts: Facts) -> Fingerprint:
     """The fingerprint of measurements made here and now."""
     settings = site.config.settings
     quarantine = deps.workshop.tools.quarantine
-    seals = deps.workshop.rules.seals
+    seals = rules_of(site, quarantine, facts).seals  # of these facts: a baseline run may add some
     entries = quarantine.entries(facts.base_commit)
     provided = {
         one.path: path_digest(site.target.top / one.path, one.hash, site.private / "digests")

@@ -17,6 +17,8 @@ from selfimprove.setup.trust import TrustFacts, trust_facts
 from selfimprove.site import Site, Where, benchmark_files, uncommitted
 from selfimprove.store.files import json_bytes, write_whole
 from selfimprove.store.state import State
+from selfimprove.vcs.scope import Scope
+from selfimprove.vcs.seals import self_scored
 from selfimprove.vcs.target import dirty_paths
 
 NAMED = 5
@@ -85,6 +87,13 @@ def beginning(site: Site) -> Iterator[str]:
             )
     if sealed:
         yield f"uncommitted, taken as they stand and sealed: {', '.join(sealed)}"
+    scope = Scope.of(site.goal.scope, site.target.prefix)
+    makers = self_scored(scope, benchmark_files(site))
+    if makers:
+        yield (
+            f"in scope, and also makes the score: {', '.join(makers[:NAMED])}; "
+            "split what is improved from what measures it, or its wins prove less"
+        )
 
 
 def confirmation(*, yes: bool) -> Callable[[Site, State, Deps], str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 from selfimprove.agents.offline.profile import profiled_command, read_profile
@@ -88,7 +88,7 @@ def run_begun(site: Site, facts: Facts) -> Draft:
     )
 
 
-def measure_baseline(state: State, deps: Deps, mark: Fingerprint) -> Drafts:
+def measure_baseline(state: State, deps: Deps, mark_of: Callable[[Facts], Fingerprint]) -> Drafts:
     """Run the benchmark until it has been seen to give a score three times; then fix the facts."""
     facts = state.facts
     assert facts is not None
@@ -109,6 +109,7 @@ def measure_baseline(state: State, deps: Deps, mark: Fingerprint) -> Drafts:
             "profile": profile,
         }
     )
+    mark = mark_of(settled)  # what the runs were seen to open is sealed, and so part of it
     score = median([sample.score for sample in samples])
     sub_scores = samples[-1].sub_scores
     incumbent = Incumbent(commit=facts.base_commit, score=score, sub_scores=sub_scores)

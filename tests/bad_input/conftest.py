@@ -76,6 +76,7 @@ class Machine:
         with untouched(repo):
             answer = self.run(repo, *more).worked()
         assert "1 win" in answer.out, answer.err
+        assert "conditions have changed" not in answer.err
         return answer
 
 
