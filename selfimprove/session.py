@@ -15,11 +15,12 @@ from selfimprove import __version__
 from selfimprove.contracts.agent import RunStatus
 from selfimprove.contracts.envelope import Envelope, control
 from selfimprove.deps import Deadline, Deps
-from selfimprove.errors import ConfigError, ToolError
+from selfimprove.errors import ConfigError
 from selfimprove.loop import EXIT_CODES, Observer, Run, until_stopped
 from selfimprove.process import Child, StopToken, base_env, run_child
 from selfimprove.publisher import Move, Order
 from selfimprove.setup.begin import facts_of, measure_baseline, remeasure, run_begun
+from selfimprove.setup.checks import check_editable, check_guards, check_tools, take_incumbent
 from selfimprove.site import Site
 from selfimprove.steps.stop_check import why_stop
 from selfimprove.store import lock
@@ -118,13 +119,14 @@ def _set_up(run: Run, site: Site, asked: Asked, steered: Control) -> Deps:
         run.append(run_begun(site, facts))
     assert run.state.facts is not None
     deps = build_deps(site, run.state.facts, steered)
-    _take_incumbent(run.state, deps, asked)
-    _check_editable(site, deps, run.state)
+    take_incumbent(deps, run.state, asked.say)
+    check_editable(site, deps, run.state)
     digest = asked.confirm(site, run.state, deps)
     if digest != run.state.trust:
         run.append(control("setup", "trusted", digest=digest))
-    _check_tools(site, deps, run.state)
+    check_tools(site, deps, run.state)
     if run.state.baseline is None:
+        check_guards(deps, run.state)
         mark_of = partial(fingerprint_now, site, deps)
         run.drive(measure_baseline(run.state, deps, mark_of))
         run.close_segment(control("setup", "checkpoint"))
@@ -134,49 +136,6 @@ def _set_up(run: Run, site: Site, asked: Asked, steered: Control) -> Deps:
         asked.say("conditions have changed: the incumbent is measured anew")
         run.drive(remeasure(run.state, deps, mark, "fingerprint changed"))
     return deps
-
-
-def _take_incumbent(state: State, deps: Deps, asked: Asked) -> None:
-    """The private clone may be another than the run was made with: damaged, or other --trees."""
-    quarantine = deps.workshop.tools.quarantine
-    for note in quarantine.notes:
-        asked.say(note)
-    if state.incumbent is None:
-        return
-    try:
-        quarantine.take(state.incumbent.commit)
-    except ToolError:
-        raise ConfigError(
-            f"{quarantine.path}: the incumbent {state.incumbent.commit[:12]} is neither there nor "
-            f"in {quarantine.target.top}",
-            "give the --trees that the run had, or begin again with another --topic",
-        ) from None
-
-
-def _check_editable(site: Site, deps: Deps, state: State) -> None:
-    assert state.facts is not None
-    if not deps.workshop.editable(state.facts.base_commit):
-        shown = ", ".join(site.goal.scope.in_scope)
-        raise ConfigError(
-            f"{site.goal_path}: nothing in scope can be edited (In scope: {shown})",
-            "name files of the commit that are not sealed, or list them in unsealed_files",
-        )
-
-
-def _check_tools(site: Site, deps: Deps, state: State) -> None:
-    """Every configured command's program must be the same inside the room as outside."""
-    assert state.incumbent is None or state.facts is not None
-    assert state.facts is not None
-    settings = site.config.settings
-    if state.baseline is not None:
-        return
-    commands = [settings.benchmark_command, settings.prepare_command]
-    commands += [guard.command for guard in settings.guards]
-    tree = deps.workshop.reading_tree(state.facts.base_commit)
-    for command in filter(None, commands):
-        check = deps.workshop.tools.room.which(command, tree)
-        if not check.ok:
-            raise ConfigError(check.message)
 
 
 def _finished(state: State, deps: Deps) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 import threading
@@ -221,7 +222,8 @@ class Workshop:
         if not prepared.ok:
             return _red("prepare_command", prepared.outcome)
         for guard in self._config.settings.guards:
-            outcome = self.tools.bench.guard(guard, commit, f"{logs}_guard_{guard.name}.log")
+            name = re.sub(r"[^\w.-]+", "_", guard.name)
+            outcome = self.tools.bench.guard(guard, commit, f"{logs}_guard_{name}.log")
             if outcome.exit_code != 0:
                 return _red(f"guard {guard.name!r}", outcome)
         return None

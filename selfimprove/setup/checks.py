@@ -1,0 +1,67 @@
+"""What has to hold before anything is spent: the incumbent, the scope, the programs, the guards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from selfimprove.deps import Deps
+from selfimprove.errors import ConfigError, ToolError
+from selfimprove.site import Site
+from selfimprove.store.state import State
+
+
+def take_incumbent(deps: Deps, state: State, say: Callable[[str], None]) -> None:
+    """The private clone may be another than the run was made with: damaged, or other --trees."""
+    quarantine = deps.workshop.tools.quarantine
+    for note in quarantine.notes:
+        say(note)
+    if state.incumbent is None:
+        return
+    try:
+        quarantine.take(state.incumbent.commit)
+    except ToolError:
+        raise ConfigError(
+            f"{quarantine.path}: the incumbent {state.incumbent.commit[:12]} is neither there nor "
+            f"in {quarantine.target.top}",
+            "give the --trees that the run had, or begin again with another --topic",
+        ) from None
+
+
+def check_editable(site: Site, deps: Deps, state: State) -> None:
+    """A scope in which nothing can be edited leaves nothing to try."""
+    assert state.facts is not None
+    if not deps.workshop.editable(state.facts.base_commit):
+        shown = ", ".join(site.goal.scope.in_scope)
+        raise ConfigError(
+            f"{site.goal_path}: nothing in scope can be edited (In scope: {shown})",
+            "name files of the commit that are not sealed, or list them in unsealed_files",
+        )
+
+
+def check_tools(site: Site, deps: Deps, state: State) -> None:
+    """Every configured command's program must be the same inside the room as outside."""
+    assert state.facts is not None
+    settings = site.config.settings
+    if state.baseline is not None:
+        return
+    commands = [settings.benchmark_command, settings.prepare_command]
+    commands += [guard.command for guard in settings.guards]
+    tree = deps.workshop.reading_tree(state.facts.base_commit)
+    for command in filter(None, commands):
+        check = deps.workshop.tools.room.which(command, tree)
+        if not check.ok:
+            raise ConfigError(check.message)
+
+
+def check_guards(deps: Deps, state: State) -> None:
+    """A guard that is red before anything is changed would fail every candidate."""
+    assert state.facts is not None
+    if not deps.config.settings.guards:
+        return
+    red = deps.workshop.guards(state.facts.base_commit, "round_0/baseline")
+    if red is not None:
+        why = " ".join(red.why.split())[-300:]
+        raise ConfigError(
+            f"{red.what} on the commit the run begins from" + (f" ({why})" if why else ""),
+            f"see {deps.workshop.tools.logs}/round_0, make it green or take it out of the goal",
+        )
