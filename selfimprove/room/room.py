@@ -178,6 +178,8 @@ class Room:
         assert isinstance(job.tree, Path), "layered trees need overlays"
         top, home = self.spec.target_top, folder / "home"
         env = moved(self._env(job), top, job.tree)
+        if job.profile != "agent":
+            env["PYTHONDONTWRITEBYTECODE"] = "1"  # or it would go into what is provided
         env |= {"HOME": str(home), "TMPDIR": str(folder / "tmp"), **job.env}
         command: str | tuple[str, ...] = job.command
         if job.profile == "agent":
