@@ -5,13 +5,18 @@ from __future__ import annotations
 import itertools
 import os
 import socket
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from selfimprove.testing.rehearsal import Rehearsal
 
 # A busy machine is no failure, and a failure has to come back on the next run.
 settings.register_profile(
@@ -76,3 +81,31 @@ def _is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Callable[..., Rehearsal]]:
+    """Builds rehearsals of runs below tmp_path."""
+    with staging(tmp_path) as build:
+        yield build
+
+
+@pytest.fixture(scope="module")
+def module_stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Rehearsal]]:
+    """The same for a run that several tests only look at."""
+    with staging(tmp_path_factory.mktemp("stage")) as build:
+        yield build
+
+
+@contextmanager
+def staging(folder: Path) -> Iterator[Callable[..., Rehearsal]]:
+    """A measuring slot of its own, and a disk that is not waited for."""
+    from selfimprove.testing.rehearsal import rehearse
+
+    machine = folder / "machine"
+    machine.mkdir()
+    numbers = itertools.count(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(machine))
+        patch.setattr(os, "fsync", lambda _: None)
+        yield lambda **given: rehearse(folder / f"play {next(numbers)}", **given)
