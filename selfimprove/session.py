@@ -20,7 +20,13 @@ from selfimprove.loop import EXIT_CODES, Observer, Run, until_stopped
 from selfimprove.process import Child, StopToken, base_env, run_child
 from selfimprove.publisher import Move, Order
 from selfimprove.setup.begin import facts_of, measure_baseline, remeasure, run_begun
-from selfimprove.setup.checks import check_editable, check_guards, check_tools, take_incumbent
+from selfimprove.setup.checks import (
+    check_agents,
+    check_editable,
+    check_guards,
+    check_tools,
+    take_incumbent,
+)
 from selfimprove.site import Site
 from selfimprove.steps.stop_check import why_stop
 from selfimprove.store import lock
@@ -112,6 +118,7 @@ def open_run(site: Site, observers: Sequence[Observer]) -> Run:
 
 def _set_up(run: Run, site: Site, asked: Asked, steered: Control) -> Deps:
     """Facts, trust and baseline, as far as they are missing; the deps that follow from them."""
+    check_agents(site.config)
     if run.state.facts is None or run.state.baseline is None:
         level = open_room(site, steered.stop).level
         facts = facts_of(site, open_quarantine(site), level)

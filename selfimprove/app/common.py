@@ -12,6 +12,7 @@ from selfimprove.config import Source
 from selfimprove.contracts.settings import Provide
 from selfimprove.deps import Deps
 from selfimprove.errors import TrustError
+from selfimprove.places import FOLDER
 from selfimprove.setup.detect import detect, of_kind
 from selfimprove.setup.trust import TrustFacts, trust_facts
 from selfimprove.site import Site, Where, benchmark_files, uncommitted
@@ -78,7 +79,7 @@ def beginning(site: Site) -> Iterator[str]:
     modified, untracked = dirty_paths(site.target)
     sealed = uncommitted(site, benchmark_files(site))
     for kind, paths in (("modified", modified), ("untracked", untracked)):
-        left = [path for path in paths if path not in sealed]
+        left = [p for p in paths if p not in sealed and not p.startswith(f"{FOLDER}/")]
         if left:
             more = f" and {len(left) - NAMED} more" if len(left) > NAMED else ""
             yield (

@@ -11,7 +11,7 @@ from selfimprove.app.common import confirmation, say, where, with_environment, w
 from selfimprove.bench.stats import spread
 from selfimprove.contracts.tracking import Baseline
 from selfimprove.errors import ConfigError
-from selfimprove.goalfile import find_goal, parse_goal
+from selfimprove.goalfile import find_goal, read_goal
 from selfimprove.places import root_of
 from selfimprove.process import StopToken, signals_to
 from selfimprove.session import Asked, take_on
@@ -81,7 +81,7 @@ def _text(options: InitOptions, target: Target, layout: Layout) -> str:
 def _drafted(options: InitOptions, layout: Layout) -> Draft:
     before = Draft()
     if layout.goal.is_file():
-        before = draft_of(parse_goal(layout.goal.read_text(encoding="utf-8"), str(layout.goal)))
+        before = draft_of(read_goal(layout.goal))
     return Draft(
         objective=options.objective or before.objective,
         metric=options.metric or before.metric,

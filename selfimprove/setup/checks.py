@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from selfimprove.deps import Deps
+from selfimprove.agents.registry import make_agent
+from selfimprove.config import Config
+from selfimprove.deps import Deps, Roster
 from selfimprove.errors import ConfigError, ToolError
 from selfimprove.site import Site
 from selfimprove.store.state import State
+
+
+def check_agents(config: Config) -> None:
+    """Every agent that may be called is one, before anything is run for it."""
+    for spec in Roster(config).specs():
+        make_agent(spec, config.settings)
 
 
 def take_incumbent(deps: Deps, state: State, say: Callable[[str], None]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from selfimprove.errors import ConfigError
 from selfimprove.ideas import append_idea, read_ideas
 from selfimprove.resources import text as resource
 from selfimprove.store.files import write_whole
@@ -21,6 +22,10 @@ class IdeaBox:
             return self._path.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
             return ""
+        except UnicodeDecodeError:
+            raise ConfigError(f"{self._path}: not UTF-8", "save the file as UTF-8") from None
+        except OSError as error:
+            raise ConfigError(f"{self._path}: {error.strerror}", "mend or delete it") from None
 
     def queued(self) -> list[str]:
         """The ideas that wait, oldest first."""
