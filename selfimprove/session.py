@@ -79,11 +79,11 @@ def take_on(site: Site, asked: Asked, stop: StopToken) -> Outcome:
         deps = _set_up(run, site, asked, control_)
         if asked.only_set_up:
             return Outcome(run.state, deps, 0)
+        _settle_branch(run, deps, asked)
         finished = _finished(run.state, deps)
         if finished:
             asked.say(finished)
             return Outcome(run.state, deps, EXIT_CODES.get(run.state.status, 0), went_on=False)
-        _settle_branch(run, deps, asked)
         _open(run, site)
         state = until_stopped(run, deps)
         return Outcome(state, deps, EXIT_CODES.get(state.status, 0))
@@ -159,6 +159,8 @@ def _settle_branch(run: Run, deps: Deps, asked: Asked) -> None:
     """Publish what was held back; stop, adopt or restore where the branch was moved."""
     moved = deps.publisher.moved(run.state)
     if moved and not asked.moved:
+        if _finished(run.state, deps):
+            return  # whatever its user does with the branch now, nothing more will be built on it
         raise ConfigError(moved)
     if moved:
         _adopt_or_restore(run, deps, asked)
