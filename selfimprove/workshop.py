@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from selfimprove.agents.base import Agent, Workspace
@@ -22,20 +18,14 @@ from selfimprove.names import RefNames, branch
 from selfimprove.process import Outcome, StopToken
 from selfimprove.review.context import TreeView
 from selfimprove.review.rules import beyond_plan, is_documentation
+from selfimprove.room.agent_trees import AgentTrees, Wanted
 from selfimprove.room.layers import Layers
 from selfimprove.room.room import Room
 from selfimprove.vcs.changes import Odd
 from selfimprove.vcs.compare import changes_between
 from selfimprove.vcs.guard import Scope, Seals, Violation, editable, violations
 from selfimprove.vcs.quarantine import Quarantine
-from selfimprove.vcs.trees import (
-    Frozen,
-    Overlay,
-    agent_clone,
-    collect,
-    export,
-    snapshot,
-)
+from selfimprove.vcs.trees import Overlay, collect
 
 GUARD_OUTPUT = 4000
 """Characters of a failing guard's output that go back to its executor."""
@@ -90,11 +80,9 @@ class Workshop:
         self._names = names
         self.rules = rules
         self.tools = tools
-        self._lock = threading.Lock()
-        self._frozen: Frozen | None = None
-        """The reading tree used last: the next one links what is equal."""
-        shutil.rmtree(tools.trees, ignore_errors=True)
-        tools.trees.mkdir(parents=True)
+        self.trees = AgentTrees(
+            tools.quarantine, tools.room, tools.trees, names.improve, self.overlay
+        )
 
     # --- looking at commits ---
 
@@ -137,15 +125,8 @@ class Workshop:
         return Editor(self, agent, base, previous or base, date)
 
     def reading_tree(self, commit: str) -> Path:
-        """A tree of a commit for agents that only read; made once, hidden paths left out."""
-        place = self.tools.trees / f"reading-{self.tree_oid(commit)}"
-        with self._lock:
-            if not place.exists():
-                made = Path(tempfile.mkdtemp(prefix="making-", dir=self.tools.trees))
-                export(self.tools.quarantine, commit, made, self.overlay(commit), self._frozen)
-                made.rename(place)
-            self._frozen = Frozen(commit, place)
-        return place
+        """A tree of a commit for agents that only read."""
+        return self.trees.reading(commit)
 
     def overlay(self, commit: str) -> Overlay:
         """What every tree of a commit has besides the commit, and what no agent sees."""
@@ -156,22 +137,6 @@ class Workshop:
             executables=sealed.executables if sealed else frozenset(),
             hidden=self.rules.scope.hidden,
         )
-
-    @contextmanager
-    def editing_tree(self, agent: Agent, commit: str) -> Iterator[Path]:
-        """A tree of its own for one executor, thrown away afterwards."""
-        folder = Path(tempfile.mkdtemp(prefix="editing-", dir=self.tools.trees))
-        tree = folder / "tree"
-        try:
-            if agent.needs_git:
-                agent_clone(
-                    self.tools.quarantine, commit, self._names.improve, tree, self.overlay(commit)
-                )
-            else:
-                export(self.tools.quarantine, commit, tree, self.overlay(commit))
-            yield tree
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def workspace(self, tree: Path, request: AgentRequest, *, writable: bool) -> Workspace:
         """Where an agent works on one request."""
@@ -242,10 +207,7 @@ class Workshop:
 
     def tidy(self, keep: Sequence[str]) -> None:
         """Throw away the trees and layers of everything but these commits."""
-        kept = {f"reading-{self.tree_oid(commit)}" for commit in keep}
-        for tree in self.tools.trees.iterdir():
-            if tree.name not in kept:
-                shutil.rmtree(tree, ignore_errors=True)
+        self.trees.tidy(keep)
         self.tools.layers.keep(keep)
 
 
@@ -296,11 +258,12 @@ class Editor:
     def __call__(self, request: AgentRequest) -> KeptReply:
         """Ask, commit, and keep the reply with its commit; raises AgentFailure, Stopped."""
         quarantine = self._workshop.tools.quarantine
-        with self._workshop.editing_tree(self._agent, self._start) as tree:
-            before = snapshot(tree)
-            workspace = self._workshop.workspace(tree, request, writable=True)
-            reply = self._agent.ask(request, workspace)
-            made = collect(quarantine, self._start, tree, before)
+        wanted = Wanted(self._start, self._agent.needs_git, self._agent.in_room)
+        with self._workshop.trees.editing(wanted) as mine:
+            workspace = self._workshop.workspace(mine.tree, request, writable=True)
+            reply = self._agent.ask(request, replace(workspace, layers=mine.layers))
+            layered = mine.layers is not None
+            made = collect(quarantine, self._start, mine.edited, mine.before, layer=layered)
         message = f"Round {request.round}, {request.agent_id}\n"
         commit = quarantine.commit_tree(made.tree, [self._base], message, self._date)
         self._workshop.keep_branch(request.round, request.agent_id, commit)

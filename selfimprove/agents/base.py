@@ -15,6 +15,7 @@ from selfimprove.contracts.agent import AgentReply, AgentRequest
 
 if TYPE_CHECKING:
     from selfimprove.process import StopToken
+    from selfimprove.room.job import Layered
     from selfimprove.room.room import Room
 
 FailureKind = Literal["exit", "timeout", "output", "unreachable", "crash"]
@@ -47,6 +48,8 @@ class Workspace:
     """Seconds the agent may take."""
     log: Path
     """Where what it says besides its answer goes."""
+    layers: Layered | None = None
+    """What the room shows as the tree, where an executor edits a layer over `tree`."""
 
 
 class Agent(Protocol):
@@ -60,6 +63,11 @@ class Agent(Protocol):
     @property
     def needs_git(self) -> bool:
         """True where an executor's tree should be a clone, not just files."""
+        ...
+
+    @property
+    def in_room(self) -> bool:
+        """True where it touches its tree in the room alone, so that layers can make it up."""
         ...
 
     def ask(self, request: AgentRequest, workspace: Workspace) -> AgentReply:

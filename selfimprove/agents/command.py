@@ -24,6 +24,7 @@ class CommandAgent:
     """Runs the user's own program, once for each request."""
 
     needs_git = True
+    in_room = True
 
     def __init__(self, command: str, _settings: Settings) -> None:
         if not command:
@@ -40,7 +41,7 @@ class CommandAgent:
         outcome = workspace.room.run(
             Job(
                 command=self.command,
-                tree=workspace.tree,
+                tree=workspace.layers or workspace.tree,
                 profile="agent",
                 timeout=workspace.timeout,
                 env=about(request),

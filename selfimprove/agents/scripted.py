@@ -25,6 +25,7 @@ class ScriptedAgent:
         self.function = function
         self.spec = spec
         self.needs_git = needs_git
+        self.in_room = False
 
     def ask(self, request: AgentRequest, workspace: Workspace) -> AgentReply:
         """Call the function and check its answer as any agent's."""

@@ -212,9 +212,11 @@ class Room:
     @contextmanager
     def _mount_points(self, job: Job, places: Mapping[Path, Path]) -> Iterator[None]:
         """Places for provided paths in a tree that was not frozen with them."""
-        made: list[MountPoint] = []
         if isinstance(job.tree, Path):
             made = self.make_mount_points(job.tree, places)
+        else:  # made before freezing, but for what this job alone is given
+            missing = {at: path for at, path in places.items() if not _stands(job.tree, at)}
+            made = self.make_mount_points(job.tree.upper, missing)
         try:
             yield
         finally:
@@ -232,10 +234,12 @@ class Room:
     def _inside_tree(self, job: Job) -> dict[Path, Path]:
         """What is laid over a job's tree, with an agent's own program where the tree has none."""
         places, top = self.provided_inside(job.profile), self.spec.target_top
-        if job.profile == "agent" and isinstance(job.tree, Path):
+        if job.profile == "agent":
+            folders = [job.tree] if isinstance(job.tree, Path) else [*job.tree.stack]
             for path in program_paths(job.command, self._home, top):
-                if is_below(path, [top]) and is_free(job.tree / path.relative_to(top), path):
-                    places[path.relative_to(top)] = path
+                at = path.relative_to(top) if is_below(path, [top]) else None
+                if at is not None and all(is_free(folder / at, path) for folder in folders):
+                    places[at] = path
         return places
 
     # mounts
@@ -324,6 +328,10 @@ class Room:
         for path in named_paths([*paths.read, *paths.write], self._home, self.spec.target_top):
             if path != self._home and is_below(path, [self._home]) and path.exists():
                 mount_point(home, path.relative_to(self._home), path, link=True)
+
+
+def _stands(tree: Layered, at: Path) -> bool:
+    return any((layer / at).exists() for layer in (*tree.stack, tree.upper))
 
 
 def _child(job: Job, argv: tuple[str, ...], cwd: Path, env: dict[str, str]) -> Child:

@@ -95,6 +95,7 @@ class AgentContract:
         agent = self.make_agent(tmp_path)
         assert agent.spec.strip()
         assert isinstance(agent.needs_git, bool)
+        assert isinstance(agent.in_room, bool)
 
     def test_its_answers_fit(self, tmp_path: Path, workspace: Workspace) -> None:
         """Each role's answer meets the role's schema, whole and plain."""

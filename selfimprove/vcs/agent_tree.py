@@ -38,6 +38,13 @@ def agent_clone(
     branch is one commit of what remains.
     """
     export(q, branch_tip, dest, overlay)
+    add_repository(q, branch_tip, branch, dest, overlay)
+
+
+def add_repository(
+    q: Quarantine, branch_tip: str, branch: str, dest: Path, overlay: Overlay | None = None
+) -> None:
+    """Make a repository around an exported tree."""
     tip, shallow = _history(q, branch_tip, overlay)
     git_dir = dest / ".git"
     for folder in ("objects/pack", "objects/info", "refs/heads", "refs/tags", "info"):

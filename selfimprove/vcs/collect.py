@@ -60,13 +60,16 @@ def snapshot(tree: Path) -> Snapshot:
     return Snapshot(files)
 
 
-def collect(q: Quarantine, parent: str, tree: Path, before: Snapshot) -> Collected:
+def collect(
+    q: Quarantine, parent: str, tree: Path, before: Snapshot, *, layer: bool = False
+) -> Collected:
     """The edits in `tree` since `before`, as a tree of their own on top of `parent`.
 
-    Paths that the tree never held (hidden ones) stay as they are in the parent.
+    Paths that the tree never held (hidden ones) stay as they are in the parent. With `layer`,
+    `tree` holds what was written alone: the upper layer of an overlay over what `before` saw.
     """
     base = q.entries(parent)
-    now, odd = _walk(tree)
+    now, odd = _walk(tree, before if layer else None)
     touched = [path for path, seen in now.items() if before.files.get(path) != seen]
     gone = [path for path in before.files if path not in now]
     touched, gone, inside = _outside_submodules(base, touched, gone, before)
@@ -97,9 +100,12 @@ def _where(it: Odd) -> str:
 # --- looking ---
 
 
-def _walk(tree: Path) -> tuple[dict[str, Stat], list[Odd]]:
-    """Every regular file and symlink below a tree but its top `.git`; follows no link."""
-    files: dict[str, Stat] = {}
+def _walk(tree: Path, below: Snapshot | None = None) -> tuple[dict[str, Stat], list[Odd]]:
+    """Every regular file and symlink below a tree but its top `.git`; follows no link.
+
+    Where the tree is a layer over what `below` saw, that too, less what the layer hides of it.
+    """
+    files: dict[str, Stat] = dict(below.files) if below else {}
     odd: list[Odd] = []
     folders = [""]
     while folders:
@@ -111,14 +117,42 @@ def _walk(tree: Path) -> tuple[dict[str, Stat], list[Odd]]:
                     odd.append(Odd(path, f"{path!r}: a repository inside the tree"))
             elif entry.is_dir(follow_symlinks=False):
                 folders.append(path + "/")
+                files.pop(path, None)
+                if below and _is_opaque(entry.path):
+                    _hide(files, path)
+            elif below and _is_whiteout(entry):
+                _hide(files, path)
             elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
                 seen = entry.stat(follow_symlinks=False)
+                if below and path not in files:
+                    _hide(files, path)  # a folder may have given way to it
                 files[path] = Stat(
                     seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino, seen.st_mode
                 )
             else:
                 odd.append(Odd(path, f"{path!r}: neither a file, a folder nor a symlink"))
     return files, odd
+
+
+def _is_whiteout(entry: os.DirEntry[str]) -> bool:
+    """Whether it marks, in an overlay's upper layer, what was deleted."""
+    seen = entry.stat(follow_symlinks=False)
+    return stat.S_ISCHR(seen.st_mode) and seen.st_rdev == 0
+
+
+def _is_opaque(folder: str) -> bool:
+    """Whether, in an overlay's upper layer, it replaces a folder instead of adding to it."""
+    try:
+        return os.getxattr(folder, "user.overlay.opaque", follow_symlinks=False) == b"y"
+    except OSError:
+        return False
+
+
+def _hide(files: dict[str, Stat], path: str) -> None:
+    """Forget a path of the layer below, and all that lay below it."""
+    files.pop(path, None)
+    for each in [each for each in files if each.startswith(f"{path}/")]:
+        del files[each]
 
 
 def _listed(folder: Path, prefix: str, odd: list[Odd]) -> list[os.DirEntry[str]]:

@@ -46,6 +46,11 @@ class OfflineAgent:
         """It edits files and asks git nothing."""
         return False
 
+    @property
+    def in_room(self) -> bool:
+        """It reads and writes files from this process."""
+        return False
+
     def ask(self, request: AgentRequest, workspace: Workspace) -> AgentReply:
         """Answer a request of any role; raises AgentFailure where it has nothing to say."""
         workspace.stop.raise_if_set()
