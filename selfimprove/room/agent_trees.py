@@ -103,6 +103,8 @@ class AgentTrees:
         """Throw away the trees of everything but these commits."""
         kept = {f"reading-{self._quarantine.tree_oid(commit)}" for commit in keep}
         kept |= {f"base-{commit}" for commit in keep}
+        if self._last is not None:
+            kept.add(self._last.tree.name)  # until there is another one to link from
         for tree in self._folder.iterdir():
             if tree.name not in kept:
                 self._bases.pop(tree, None)

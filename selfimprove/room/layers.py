@@ -165,6 +165,9 @@ class Layers:
             self._known.keys.pop(commit, None)
             for place in self._known.made.pop(commit, set()) - shared:
                 remove_tree(place)
+        last = self._known.exported
+        if last is not None and not last.tree.exists():
+            self._known.exported = next(self._exports(), None)
 
     def keep(self, commits: Iterable[str]) -> None:
         """Remove what was made for all other commits."""
@@ -179,6 +182,13 @@ class Layers:
             remove_tree(leftover)
 
     # making
+
+    def _exports(self) -> Iterator[Frozen]:
+        """The exports there are."""
+        for commit, key in self._known.keys.items():
+            place = self._folder("exports") / key
+            if place.exists():
+                yield Frozen(commit, place / "tree")
 
     def _exported(self, commit: str) -> Path:
         """The commit's files, sealed paths laid over them, with places for what is provided."""

@@ -187,3 +187,19 @@ def test_drop_keep_and_clean(make: Make, repo: Path) -> None:
 def test_overlays_are_used_where_they_work() -> None:
     found = probe("auto")
     assert found.overlay or found.reason
+
+
+def test_an_export_links_what_is_equal_in_one_that_is_still_there(make: Make, repo: Path) -> None:
+    base = git(repo, "rev-parse", "HEAD")
+    loser = commit(repo, {"who": "loser"})
+    later = commit(repo, {"who": "later"})
+    layers = make()
+    first = layers.prepared(base)
+    layers.prepared(loser)
+    layers.keep([base])  # the export made last is gone: the next one links the one before it
+    second = layers.prepared(later)
+    same = "package-lock.json"
+    assert (first.tree / same).stat().st_ino == (second.tree / same).stat().st_ino
+    assert (first.tree / "who").read_text() == "base"
+    assert measure(layers, second, "cat who; echo changed > package-lock.json") == "later"
+    assert (first.tree / same).read_text() == "1"
