@@ -149,7 +149,7 @@ def _finished(state: State, deps: Deps) -> str:
     """Why a finished run does not go on; empty where it does."""
     if state.status not in FINISHED:
         return ""
-    stop = why_stop(state, deps.config.settings, deps.deadline)
+    stop = why_stop(state, deps.config.settings, Deadline())
     if stop is None:
         return ""
     return f"this run has ended: {stop[1]}; raise that limit to go on"
