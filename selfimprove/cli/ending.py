@@ -22,6 +22,12 @@ MACHINE = {
     errno.ENOSPC: "free some space, then go on with `selfimprove run`",
     errno.EDQUOT: "free some of your quota, then go on with `selfimprove run`",
     errno.EROFS: "choose another place with --root or --trees",
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f), then go on with `selfimprove run`",
+    errno.EMFILE: "raise the limit on open files (ulimit -n), then go on with `selfimprove run`",
+    errno.ENOTDIR: "move away what is no folder there, or choose another with --root or --trees",
+    errno.EEXIST: "move away what is there, or choose another place with --root or --trees",
+    errno.EIO: "check that disk, or choose another place with --root or --trees",
+    errno.EPERM: "mend its permissions, or choose another place with --root or --trees",
     errno.EACCES: "mend its permissions, or choose another place with --root or --trees",
 }
 """Errors of the machine, not of this program, and what to do about them."""

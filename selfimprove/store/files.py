@@ -21,8 +21,10 @@ def write_whole(path: Path, data: bytes) -> None:
             os.fchmod(file.fileno(), 0o644)
             os.fsync(file.fileno())
         Path(name).replace(path)
-    except BaseException:
+    except BaseException as error:
         Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = str(path)  # a full disk names no file, and the temporary one is gone
         raise
     sync_folder(path.parent)
 
@@ -32,6 +34,9 @@ def sync_folder(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
+    except OSError as error:
+        error.filename = str(folder)
+        raise
     finally:
         os.close(handle)
 

@@ -86,6 +86,7 @@ class Journal:
                 if number != self.number:
                     self._closed = False  # the newest segment exists and waits for its first line
                 return
+        self._closed = False  # nothing was ever written whole: the same for the very first segment
 
     def append(self, draft: Draft) -> Envelope:
         """Chain, number and date a message, write it durably, and return it.
@@ -117,15 +118,16 @@ class Journal:
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / f"round_{self.number}.jsonl"
         new = not path.exists()
-        with path.open("ab") as file:
-            start = file.tell()
+        with path.open("ab", buffering=0) as file:  # closing must not try again what failed
+            start, left = file.tell(), memoryview(line + b"\n")
             try:
-                file.write(line + b"\n")
-                file.flush()
+                while left:
+                    left = left[file.write(left) :]
                 os.fsync(file.fileno())
-            except OSError:
+            except OSError as error:
                 # a full disk may have taken half of the line: the next append must not follow it
                 os.ftruncate(file.fileno(), start)
+                error.filename = error.filename or str(path)
                 raise
         if new:
             sync_folder(self._folder)

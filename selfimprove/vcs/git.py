@@ -6,6 +6,8 @@ configuration or a repository's hooks decides what happens, and `--git-dir` is a
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -166,6 +168,12 @@ def failed(args: tuple[str, ...], git_dir: Path, answer: Answer) -> ToolError:
     lines = [line for line in answer.stderr.splitlines() if line.strip()] or ["no message"]
     fatal = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
     name = next((word for word in args if not word.startswith("-")), "")
+    full = next((line for line in lines if os.strerror(errno.ENOSPC) in line), "")
+    if full:
+        return ToolError(
+            f"git {name} failed in {git_dir}: {full.strip()}",
+            "free some space, then go on with `selfimprove run`",
+        )
     return ToolError(
         f"git {name} failed in {git_dir}: {fatal[-1].strip()} (exit {answer.code})",
         f"check that repository with: git --git-dir='{git_dir}' fsck",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -20,6 +21,8 @@ MARKER = "selfimprove-quarantine"
 _SEEDS = "refs/target/"
 """Keeps what came from the target; the user's own branch names are left free."""
 _CACHED_TREES = 12
+_FULL = 1 << 16
+"""Bytes left on a disk that is as good as full."""
 
 Seen = dict[str, "Entry"]
 
@@ -221,11 +224,15 @@ def _make(making: Path, target: Target) -> None:
     source = str(target.common_dir)
     # --dissociate: with borrowed objects (alternates) copies are made, nothing stays borrowed.
     # --single-branch: with all objects linked anyway, the refs are not wanted.
-    options = ["--quiet", "--bare", "--single-branch", "--no-tags", "--dissociate"]
+    # --template=: nobody's hooks.
+    options = ["--quiet", "--bare", "--single-branch", "--no-tags", "--dissociate", "--template="]
     command = ["git", "clone", *options, "--", source, str(making)]
     answer = execute(command, Path("/"), environment())
     if answer.code != 0:
+        full = shutil.disk_usage(making).free < _FULL
         shutil.rmtree(making, ignore_errors=True)
+        if full:  # git does not always say so
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(making.parent))
         raise failed(("clone",), target.common_dir, answer)
     git = Git(making)
     git.run("symbolic-ref", "HEAD", "refs/heads/none")
