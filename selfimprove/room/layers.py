@@ -63,8 +63,6 @@ class _Known:
     failed: dict[str, Outcome] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
     """Commit -> the name of its export."""
-    exported: Frozen | None = None
-    """The export made last: nobody writes it, so the next one links what is equal."""
 
 
 class Layers:
@@ -165,14 +163,13 @@ class Layers:
             self._known.keys.pop(commit, None)
             for place in self._known.made.pop(commit, set()) - shared:
                 remove_tree(place)
-        last = self._known.exported
-        if last is not None and not last.tree.exists():
-            self._known.exported = next(self._exports(), None)
 
     def keep(self, commits: Iterable[str]) -> None:
         """Remove what was made for all other commits."""
-        kept = set(commits)
-        self.drop(*(commit for commit in list(self._known.made) if commit not in kept))
+        # a merge that is published has the very files of the one that was measured
+        kept = {self._export_key(commit) for commit in commits}
+        made = list(self._known.made)
+        self.drop(*(commit for commit in made if self._export_key(commit) not in kept))
 
     def clean(self) -> None:
         """Remove what a killed run left half made; nothing may be running."""
@@ -184,35 +181,37 @@ class Layers:
     # making
 
     def _exports(self) -> Iterator[Frozen]:
-        """The exports there are."""
-        for commit, key in self._known.keys.items():
-            place = self._folder("exports") / key
+        """The exports there are, the base's from an earlier process among them."""
+        base = [self.overlay.base_commit] if self.overlay is not None else []
+        for commit in (*reversed(self._known.keys), *base):
+            place = self._folder("exports") / self._export_key(commit)
             if place.exists():
                 yield Frozen(commit, place / "tree")
 
     def _exported(self, commit: str) -> Path:
         """The commit's files, sealed paths laid over them, with places for what is provided."""
-        key = self._known.keys.get(commit) or self._export_key(commit)
+        key = self._export_key(commit)
         place = self._folder("exports") / key
         with self._one_at_a_time(key):
             if not place.exists():
                 with self._making(place) as making:
-                    like = self._known.exported
+                    like = next(self._exports(), None)  # frozen: what is equal is linked
                     export(self.quarantine, commit, making / "tree", self.overlay, like)
                     self.room.make_mount_points(making / "tree", self.room.provided_inside())
                     making.rename(place)
-            self._known.exported = Frozen(commit, place / "tree")
-        self._known.keys[commit] = key
         self._remember(commit, place)
         return place / "tree"
 
     def _export_key(self, commit: str) -> str:
         """What an export is made of, as a name: commits of the same files share one."""
+        if commit in self._known.keys:
+            return self._known.keys[commit]
         entries = composed(self.quarantine, commit, self.overlay)
         extra = self.overlay.extra_files if self.overlay is not None else {}
         rows = sorted((path, entry.mode, entry.oid) for path, entry in entries.items())
         laid = sorted((path, hashlib.sha256(data).hexdigest()) for path, data in extra.items())
-        return _digest([rows, laid, self._places()])
+        key = self._known.keys[commit] = _digest([rows, laid, self._places()])
+        return key
 
     def _build(
         self, below: tuple[Path, ...], place: Path, reuse: Prepared | None

@@ -203,3 +203,14 @@ def test_an_export_links_what_is_equal_in_one_that_is_still_there(make: Make, re
     assert (first.tree / "who").read_text() == "base"
     assert measure(layers, second, "cat who; echo changed > package-lock.json") == "later"
     assert (first.tree / same).read_text() == "1"
+
+
+def test_what_was_built_for_the_same_files_is_kept(make: Make, repo: Path) -> None:
+    measured = commit(repo, {"who": "winner"})
+    git(repo, "commit", "-q", "--amend", "-m", "the same files, published")
+    published = git(repo, "rev-parse", "HEAD")
+    git(repo, "branch", "measured", measured)
+    layers = make(prepare_command="date +%N > built")
+    built = measure(layers, layers.prepared(measured), "cat built")
+    layers.keep([published])
+    assert measure(layers, layers.prepared(published), "cat built") == built
