@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,10 @@ from selfimprove.vcs.target import open_target
 BENCH = """sed -n 's/^LIMIT = \\(.*\\)/{"score": \\1}/p' src/conf.py\n"""
 FILES = {"src/conf.py": "LIMIT = 100\n", "src/other.py": "SIZE = 7\n", "bench.sh": BENCH}
 COMMAND = "sh bench.sh"
+
+
+later = partial(pytest.param, marks=pytest.mark.long)
+"""One more of a kind, of which the quick suite has enough."""
 
 
 @dataclass

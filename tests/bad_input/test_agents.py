@@ -12,7 +12,7 @@ import pytest
 
 from selfimprove.testing import Repository
 
-from .conftest import Machine, branches, untouched
+from .conftest import Machine, branches, later, untouched
 
 ROOT = ".selfimprove/default"
 SPEAKER = Path(__file__).with_name("speaker.py")
@@ -29,7 +29,9 @@ def failures(target: Repository) -> list[str]:
     return [result["error"] for result in results if result.get("ok") is False]
 
 
-@pytest.mark.parametrize("role", ["planner", "executor", "researcher", "critic"])
+@pytest.mark.parametrize(
+    "role", ["planner", later("executor"), later("researcher"), later("critic")]
+)
 def test_prose_around_the_answer(machine: Machine, target: Repository, role: str) -> None:
     with untouched(target.path):
         answer = machine.run(target.path, agent=spoken("prose", role)).worked()
@@ -41,8 +43,8 @@ def test_prose_around_the_answer(machine: Machine, target: Repository, role: str
     ("how", "says"),
     [
         ("silent", "planner_a printed no answer"),
-        ("dies", "planner_a exited with 7: the licence has run out"),
-        ("binary", "planner_a's output"),
+        later("dies", "planner_a exited with 7: the licence has run out"),
+        later("binary", "planner_a's output"),
         ("huge-answer", "8388608 are allowed"),
     ],
 )
@@ -69,7 +71,7 @@ def test_an_executor_without_an_answer(machine: Machine, target: Repository) -> 
     assert branches(target.path) == ["refs/heads/main"]
 
 
-@pytest.mark.parametrize("role", ["researcher", "architect", "critic"])
+@pytest.mark.parametrize("role", ["researcher", later("architect"), later("critic")])
 def test_an_adviser_without_an_answer_stops_nothing(
     machine: Machine, target: Repository, role: str
 ) -> None:
@@ -90,12 +92,13 @@ def test_a_hundred_megabytes(machine: Machine, target: Repository) -> None:
     assert kept < 100 << 20
 
 
+@pytest.mark.long
 def test_a_hundred_megabytes_before_the_answer(machine: Machine, target: Repository) -> None:
     answer = machine.run(target.path, agent=spoken("flood-then-answer")).worked()
     assert "1 win" in answer.out
 
 
-@pytest.mark.parametrize("how", ["endless", "babbling"])
+@pytest.mark.parametrize("how", ["endless", later("babbling")])
 def test_never_ends(
     machine: Machine, target: Repository, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
@@ -108,6 +111,7 @@ def test_never_ends(
     assert machine.call("validate", target.path).code == 0
 
 
+@pytest.mark.long
 def test_an_executor_that_never_ends(
     machine: Machine, target: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +124,7 @@ def test_an_executor_that_never_ends(
     assert "1.5 s" in json.dumps(document["failure_analysis"])
 
 
+@pytest.mark.long
 def test_a_program_that_is_not_there(machine: Machine, target: Repository) -> None:
     with untouched(target.path):
         machine.run(target.path, agent="command:no-such-agent --fast").worked()

@@ -9,7 +9,7 @@ import pytest
 
 from selfimprove.testing import Repository, build_repository, goal_text
 
-from .conftest import BENCH, COMMAND, FILES, Machine, tracked, untouched
+from .conftest import BENCH, COMMAND, FILES, Machine, later, tracked, untouched
 
 LINE = r"""printf '{"score": 100}\n'"""
 
@@ -23,21 +23,21 @@ def with_bench(tmp_path: Path, script: str, **lines: str) -> Repository:
     ("script", "says"),
     [
         ("true", ["holds no score", "one line must be a JSON object"]),
-        ("echo hello", ["score"]),
-        (f"{LINE}; {LINE}", ["2 scores", "exactly one line"]),
+        later("echo hello", ["score"]),
+        later(f"{LINE}; {LINE}", ["2 scores", "exactly one line"]),
         (f"""{LINE}; printf '{{"score": 3}}\\n'""", ["2 scores", "exactly one line"]),
         ("""printf '{"score": NaN}\\n'""", ["NaN"]),
         ("""printf '{"score": Infinity}\\n'""", ["Infinity"]),
-        ("""printf '{"score": 1e999}\\n'""", ["1e999"]),
-        ("""printf '{"score": "fast"}\\n'""", ["score"]),
-        ("""printf '{"score": true}\\n'""", ["score"]),
-        ("""printf '{"score": null}\\n'""", ["score"]),
-        ("""printf '{"score": 1, "score": 2}\\n'""", ["score", "twice"]),
-        ("""printf '{"score": 1\\n'""", ["score"]),
+        later("""printf '{"score": 1e999}\\n'""", ["1e999"]),
+        later("""printf '{"score": "fast"}\\n'""", ["score"]),
+        later("""printf '{"score": true}\\n'""", ["score"]),
+        later("""printf '{"score": null}\\n'""", ["score"]),
+        later("""printf '{"score": 1, "score": 2}\\n'""", ["score", "twice"]),
+        later("""printf '{"score": 1\\n'""", ["score"]),
         (f"{LINE}; exit 3", ["exited with 3", "does not count"]),
-        (f"{LINE}; kill -9 $$", ["ran out of memory", "Killed"]),
+        later(f"{LINE}; kill -9 $$", ["ran out of memory", "Killed"]),
         ("echo oh no >&2; exit 1", ["exited with 1", "oh no"]),
-        ("no-such-program", ["exited with 127", "no-such-program"]),
+        later("no-such-program", ["exited with 127", "no-such-program"]),
         ("yes | head -c 20000000", ["8 MiB", "{result}"]),
     ],
 )
@@ -53,12 +53,12 @@ def test_no_score(machine: Machine, tmp_path: Path, script: str, says: list[str]
 @pytest.mark.parametrize(
     ("form", "script", "says"),
     [
-        ("number", "echo 1; echo 2", ["number"]),
+        later("number", "echo 1; echo 2", ["number"]),
         ("number", "echo nan", ["number"]),
-        ("number", "true", ["number"]),
+        later("number", "true", ["number"]),
         ("regex:took ([0-9.]+) s", "echo took 1.5 s; echo took 2.5 s", ["took"]),
-        ("regex:took ([0-9.]+) s", "echo took long", ["took"]),
-        ("junit", "echo '<broken'", ["not a JUnit report"]),
+        later("regex:took ([0-9.]+) s", "echo took long", ["took"]),
+        later("junit", "echo '<broken'", ["not a JUnit report"]),
     ],
 )
 def test_no_score_in_other_formats(machine: Machine, tmp_path, form, script, says) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from selfimprove.testing import Repository, build_repository, goal_text
 
-from .conftest import COMMAND, FILES, Machine, git, tracked, untouched
+from .conftest import COMMAND, FILES, Machine, git, later, tracked, untouched
 
 IMPROVE = "improve/lower_the_score"
 
@@ -37,7 +37,7 @@ def test_crlf_and_a_byte_order_mark(machine: Machine, tmp_path: Path) -> None:
     assert tracked(there.path, IMPROVE, "src/conf.py") == "LIMIT = 50"
 
 
-@pytest.mark.parametrize("name", ["goal.md", "GOAL.md", "Goal.MD"])
+@pytest.mark.parametrize("name", ["GOAL.md", later("goal.md"), later("Goal.MD")])
 def test_an_uncommitted_goal_and_benchmark(machine: Machine, tmp_path: Path, name: str) -> None:
     there = build_repository(tmp_path / "target", {"src/conf.py": "LIMIT = 100\n"})
     there.write({name: goal_text(COMMAND), "bench.sh": FILES["bench.sh"], "notes.txt": "mine"})

@@ -15,7 +15,7 @@ import pytest
 from selfimprove.testing import Repository, build_repository, goal_text
 from selfimprove.vcs import git as git_module
 
-from .conftest import BENCH, COMMAND, FILES, Machine, branches, git, tracked, untouched
+from .conftest import BENCH, COMMAND, FILES, Machine, branches, git, later, tracked, untouched
 
 IMPROVE = "refs/heads/improve/lower_the_score"
 
@@ -247,7 +247,9 @@ def test_improve_checked_out_holds_a_win_back(machine: Machine, target: Reposito
     assert tracked(target.path, IMPROVE, "src/conf.py") == "LIMIT = 12"
 
 
-@pytest.mark.parametrize("name", ["with  two spaces", "quote'\"$(touch x)", "ünï-日本", "-dash"])
+@pytest.mark.parametrize(
+    "name", ["with  two spaces", later("quote'\"$(touch x)"), "ünï-日本", later("-dash")]
+)
 def test_odd_paths(machine: Machine, tmp_path: Path, name: str) -> None:
     inner = "src/größe und maß.py"
     bench = BENCH.replace("src/conf.py", f"'{inner}'")
@@ -284,7 +286,7 @@ def _scrambled(clone: Path) -> None:
     (clone / "config").write_text("[broken")
 
 
-@pytest.mark.parametrize("damage", [_destroy, _headless, _scrambled])
+@pytest.mark.parametrize("damage", [_destroy, later(_headless), later(_scrambled)])
 def test_a_damaged_private_clone_is_made_again(
     machine: Machine, target: Repository, damage: Callable[[Path], None]
 ) -> None:
@@ -296,6 +298,7 @@ def test_a_damaged_private_clone_is_made_again(
     assert tracked(target.path, IMPROVE, "src/conf.py") == "LIMIT = 25"
 
 
+@pytest.mark.long
 def test_a_damaged_private_clone_gives_up_the_wins_it_held_back(
     machine: Machine, target: Repository
 ) -> None:
@@ -309,6 +312,7 @@ def test_a_damaged_private_clone_gives_up_the_wins_it_held_back(
     assert tracked(target.path, IMPROVE, "src/conf.py") == "LIMIT = 12"
 
 
+@pytest.mark.long
 def test_other_trees_than_before(machine: Machine, target: Repository, tmp_path: Path) -> None:
     machine.improved(target.path)
     git(target.path, "checkout", "-q", "improve/lower_the_score")
