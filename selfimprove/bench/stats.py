@@ -17,7 +17,7 @@ def mean(values: Sequence[float]) -> float:
     if not values:
         raise ValueError("no values")
     share = len(values)
-    return _held(math.fsum(value / share for value in values))
+    return held(math.fsum(value / share for value in values))
 
 
 def median(values: Sequence[float]) -> float:
@@ -44,18 +44,18 @@ def relative_gain(before: float, after: float, direction: Direction) -> float:
     """
     ahead, behind = (after, before) if direction == "higher_is_better" else (before, after)
     if abs(before) <= NEAR_ZERO:
-        return _held(ahead - behind)
+        return held(ahead - behind)
     scale = abs(before)
-    return _held(ahead / scale - behind / scale)
+    return held(ahead / scale - behind / scale)
 
 
 def spread(values: Sequence[float]) -> float:
     """The largest less the smallest, as a share of the median (plain where that is near zero)."""
     middle = abs(median(values))
-    wide = _held(max(values) - min(values))
-    return wide if middle <= NEAR_ZERO else _held(wide / middle)
+    wide = held(max(values) - min(values))
+    return wide if middle <= NEAR_ZERO else held(wide / middle)
 
 
-def _held(value: float) -> float:
+def held(value: float) -> float:
     """Records hold finite numbers only."""
     return max(-sys.float_info.max, min(sys.float_info.max, value))
