@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from selfimprove.cli import main
 from selfimprove.contracts.agent import AgentSettings, RunReport
 from selfimprove.contracts.base import Record
 from selfimprove.contracts.benchmark import BenchmarkResult
@@ -19,7 +20,7 @@ from selfimprove.contracts.iteration import IterationState
 from selfimprove.contracts.merge import MergeReport
 from selfimprove.contracts.plan import Plan
 from selfimprove.contracts.tracking import Baseline, RawDataRow, TrackedEvent
-from selfimprove.store.rebuild import findings, rebuild
+from selfimprove.store.rebuild import findings
 from selfimprove.testing.compare import files
 from selfimprove.testing.documents import a_plan
 from selfimprove.testing.rehearsal import Rehearsal, number_plan
@@ -201,10 +202,17 @@ def test_the_record_is_restored_from_the_journal_byte_for_byte(three: Rehearsal)
     for path in before:
         (three.layout.root / path).unlink()
     shutil.rmtree(three.layout.root / "tracking")
+    repo = str(three.repository.path)
     assert len(findings(three.layout)) == len(before)
-    rebuild(three.layout)
+    assert main(["validate", repo]) == 1
+    assert main(["validate", repo, "--rebuild"]) == 0
     assert files(three.layout) == before
-    assert findings(three.layout) == []
+    assert main(["validate", repo]) == 0
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_every_decision_is_derived_again_from_the_record(three: Rehearsal, number: int) -> None:
+    assert main(["replay", str(number), str(three.repository.path)]) == 0
 
 
 def test_a_run_goes_on_after_its_documents_were_damaged(stage: Stage) -> None:

@@ -161,15 +161,13 @@ def test_a_run_that_dies_in_any_step_ends_the_same_once_resumed(plain: Stand, st
     plain.check(lines[len(lines) // 2], die=True)
 
 
-@pytest.mark.parametrize("step", ["planning", "execution", "tournament"])
+@pytest.mark.parametrize("step", ["planning", "execution"])
 def test_a_run_that_is_stopped_in_any_step_ends_the_same(plain: Stand, step: str) -> None:
     lines = plain.lines(step)
     plain.check(lines[len(lines) // 3], die=False)
 
 
-@pytest.mark.parametrize(
-    "event", ["run_opened", "gate", "git.publish", "confirmation", "merge_report", "recorded"]
-)
+@pytest.mark.parametrize("event", ["config_change", "gate", "git.publish", "recorded"])
 def test_a_run_that_dies_where_much_is_at_stake(plain: Stand, event: str) -> None:
     named = [(e.payload.get("event"), e.payload.get("tool")) for e in plain.seen]
     plain.check(next(k for k, names in enumerate(named, 1) if event in names), die=True)

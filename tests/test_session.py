@@ -201,7 +201,7 @@ class Died(BaseException):
     """The end of the process."""
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [2, pytest.param(1, marks=pytest.mark.long)])
 def test_a_win_that_was_published_as_the_process_died_is_reported(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
@@ -246,6 +246,25 @@ def test_nothing_runs_that_nobody_has_confirmed(stage: Stage) -> None:
     assert play.calls == []
     assert not list(play.layout.logs.rglob("*")) if play.layout.logs.exists() else True
     assert play.run(max_iterations=1).state.wins_total == 1
+
+
+@pytest.mark.parametrize(
+    ("ref", "refused"),
+    [
+        ("refs/heads/improve/lower_the_score", True),
+        ("refs/tags/archive/round_1_executor_1", True),
+        ("refs/tags/archive/night/round_1_executor_1", False),
+        ("refs/heads/improve/night-lower_the_score", False),
+    ],
+)
+def test_refs_of_another_topic_are_nobodys_leftovers(stage: Stage, ref: str, refused: bool) -> None:
+    play = stage()
+    play.repository.git("update-ref", ref, "HEAD")
+    if refused:
+        with pytest.raises(TargetError, match="no record of the run that made it"):
+            play.run(max_iterations=0)
+    else:
+        assert play.run(max_iterations=0).exit_code == 0
 
 
 @pytest.mark.parametrize("ref", ["refs/heads/improve", "refs/tags/archive"])
