@@ -170,8 +170,9 @@ def refuse_blocked(site: Site, slug: str) -> None:
             f"{blocking[0]} is in the way of {names.improve}",
             "rename it, or choose other names with --topic",
         )
-    there = read_refs(site.target.git, improve, f"{wanted[1].rpartition('/round_')[0]}/")
-    ours = [ref for ref in there if ref == improve or "/round_" in ref]
+    rounds = tag(names.archive(1, "")).removesuffix("1_")  # of this topic: others lie beside it
+    there = read_refs(site.target.git, improve, f"{rounds}*")
+    ours = [ref for ref in there if ref == improve or ref.startswith(rounds)]
     if ours:
         raise TargetError(
             f"{ours[0]} exists already, and there is no record of the run that made it",

@@ -269,8 +269,9 @@ def _commands(sources: Sources, facts: Facts) -> Iterable[Commands]:
         "Take one win (here the last) onto the branch you are on",
         (f"{git} cherry-pick -m 1 {one}",),
     )
-    topic = "" if facts.topic == "default" else f"{facts.topic}/"
-    listed = f"{git} for-each-ref --format='%(refname:strip=2)' {ARCHIVE_REF}{topic}"
+    # the default topic's lie beside the other topics' folders: those are another run's
+    topic = "round_*" if facts.topic == "default" else f"{facts.topic}/"
+    listed = f"{git} for-each-ref --format='%(refname:strip=2)' '{ARCHIVE_REF}{topic}'"
     yield Commands(
         "Drop it, the archived attempts too",
         (f"{git} branch -D {branch}", f"{listed} | xargs -r {git} tag -d"),

@@ -96,7 +96,7 @@ def test_another_topics_tags_alone_are_dropped(tmp_path) -> None:
     facts = changed(record.state.facts, topic="night", target_branch="")
     record.state = changed(record.state, facts=facts)
     text = render(sources(record))
-    assert "refs/tags/archive/night/ |" in text
+    assert "'refs/tags/archive/night/' |" in text
     assert " switch " not in text
 
 
@@ -114,6 +114,7 @@ def test_the_drop_commands_drop(tmp_path) -> None:
     git("commit", "-q", "--allow-empty", "-m", "x")
     git("branch", "improve/faster_orders")
     git("tag", "archive/round_1_executor_2")
+    git("tag", "archive/night/round_1_executor_2")
     git("tag", "mine")
     record = finished(tmp_path / "root")
     commands = summarize(
@@ -121,7 +122,8 @@ def test_the_drop_commands_drop(tmp_path) -> None:
     ).commands
     for line in commands[-1].lines:
         subprocess.run(["sh", "-c", line], check=True, capture_output=True)
-    assert git("for-each-ref", "--format=%(refname:short)").split() == ["main", "mine"]
+    left = git("for-each-ref", "--format=%(refname:short)").split()
+    assert left == ["main", "archive/night/round_1_executor_2", "mine"]
 
 
 def test_words_of_others_stay_in_their_cell() -> None:
