@@ -71,6 +71,7 @@ def test_a_format_nobody_knows(machine: Machine, tmp_path: Path) -> None:
     machine.run(there.path).refused(3, "goal.md", "took (")
 
 
+@pytest.mark.long
 def test_mended_it_goes_on_where_it_stopped(machine: Machine, tmp_path: Path) -> None:
     there = with_bench(tmp_path, "exit 1")
     machine.run(there.path).refused(3, "exited with 1")
@@ -93,6 +94,7 @@ def test_a_program_that_does_not_exist(machine: Machine, tmp_path: Path) -> None
     machine.run(there.path).refused(3, "bensch")
 
 
+@pytest.mark.long
 def test_a_tool_outside_the_room(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +128,7 @@ def test_an_interpreter_outside_the_room(machine: Machine, tmp_path: Path) -> No
     machine.improved(there.path)
 
 
+@pytest.mark.long
 def test_a_benchmark_that_breaks_during_a_run(machine: Machine, target: Repository) -> None:
     """The incumbent cannot be measured anew: the run stops, and goes on once that is mended."""
     machine.improved(target.path)
@@ -139,6 +142,7 @@ def test_a_benchmark_that_breaks_during_a_run(machine: Machine, target: Reposito
     assert tracked(target.path, "improve/lower_the_score", "src/conf.py") == "LIMIT = 25"
 
 
+@pytest.mark.long
 def test_a_guard_that_is_red_from_the_start(machine: Machine, tmp_path: Path) -> None:
     """No candidate could keep it green: the start stops before anything is spent on one."""
     text = goal_text(COMMAND) + "\n## Guards\n- `echo too bad; exit 5 # ../../../up/`\n"

@@ -47,6 +47,7 @@ def test_an_uncommitted_goal_and_benchmark(machine: Machine, tmp_path: Path, nam
     assert git(there.path, "ls-tree", "--name-only", IMPROVE).splitlines() == ["src"]
 
 
+@pytest.mark.long
 def test_modified_files_are_named_and_left_out(machine: Machine, target: Repository) -> None:
     target.write({"src/conf.py": "LIMIT = 1\n", "bench.sh": FILES["bench.sh"] + "# a comment\n"})
     told = machine.improved(target.path).err
@@ -125,6 +126,7 @@ def test_nothing_editable_in_scope(machine: Machine, tmp_path: Path, scope: str,
     assert not list(logs.rglob("*.log"))  # nothing was run
 
 
+@pytest.mark.long
 def test_an_edit_during_a_run_is_taken_up_at_the_next_start(
     machine: Machine, target: Repository
 ) -> None:
@@ -142,6 +144,7 @@ def test_a_file_in_scope_that_makes_the_score_is_named(machine: Machine, tmp_pat
     assert "also makes the score: src/bench.sh;" in machine.improved(there.path).err
 
 
+@pytest.mark.long
 def test_a_benchmark_that_opens_files_out_of_scope_is_measured_once(
     machine: Machine, tmp_path: Path
 ) -> None:

@@ -58,6 +58,7 @@ def test_a_plan_that_is_rejected(
     sound(machine, target)
 
 
+@pytest.mark.long
 def test_a_plan_mended_when_it_is_told(machine: Machine, target: Repository) -> None:
     answer = machine.run(target.path, agent="wrong_at_first").worked()
     assert "1 win" in answer.out
@@ -85,12 +86,14 @@ def test_an_executor_that_touches_the_benchmark(machine: Machine, target: Reposi
     sound(machine, target)
 
 
+@pytest.mark.long
 def test_an_executor_that_changes_nothing(machine: Machine, target: Repository) -> None:
     answer = machine.run(target.path, agent="changes_nothing").worked()
     assert "changed nothing" in answer.err + answer.out
     sound(machine, target)
 
 
+@pytest.mark.long
 def test_a_candidate_that_breaks_the_benchmark(machine: Machine, target: Repository) -> None:
     with untouched(target.path):
         answer = machine.run(target.path, agent="breaks_the_benchmark").worked()

@@ -68,7 +68,7 @@ def test_a_variable_nobody_knows_is_a_warning(
     machine: Machine, target: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SELFIMPROVE_MAX_ITERATION", "3")
-    told = machine.improved(target.path).err
+    told = machine.run(target.path, "--dry-run").worked().err
     assert "SELFIMPROVE_MAX_ITERATION" in told
     assert "SELFIMPROVE_MAX_ITERATIONS" in told
 
@@ -103,6 +103,7 @@ def test_no_trust_without_a_terminal(machine: Machine, target: Repository) -> No
     assert not list((target.path / ROOT / "logs").rglob("*.log"))
 
 
+@pytest.mark.long
 def test_trust_is_asked_for_again_when_commands_change(
     machine: Machine, target: Repository
 ) -> None:
@@ -148,6 +149,7 @@ def test_a_damaged_journal_line_is_named_and_left(machine: Machine, target: Repo
     assert "round_1.jsonl:2" in found.out + found.err
 
 
+@pytest.mark.long
 def test_a_journal_line_of_another_shape(machine: Machine, target: Repository) -> None:
     machine.improved(target.path)
     journal = target.path / ROOT / "state/journal/round_1.jsonl"

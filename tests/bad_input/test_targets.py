@@ -128,6 +128,7 @@ def test_a_ref_in_the_way(machine: Machine, target: Repository, make, named: str
     assert branches(target.path) == refs
 
 
+@pytest.mark.long
 def test_another_topic_is_a_way_round_a_branch_in_the_way(
     machine: Machine, target: Repository
 ) -> None:
@@ -187,6 +188,7 @@ def test_shallow_clone(machine: Machine, target: Repository, tmp_path: Path) -> 
     assert git(place, "fsck", "--no-dangling") == ""
 
 
+@pytest.mark.long
 def test_sparse_checkout(machine: Machine, target: Repository) -> None:
     target.commit({"docs/a.txt": "text\n"})
     git(target.path, "sparse-checkout", "set", "src")
