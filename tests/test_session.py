@@ -68,6 +68,7 @@ def test_a_dirty_target_is_left_as_it_is_byte_for_byte(stage: Stage) -> None:
     assert refs.items() <= play.refs().items()
 
 
+@pytest.mark.long
 def test_the_target_is_as_it_was_after_a_stop_too(stage: Stage) -> None:
     play = stage()
     make_dirty(play)

@@ -114,7 +114,12 @@ def test_the_summary_is_the_answer_and_progress_goes_elsewhere(
     ("planner", "words", "code"),
     [
         (number_plan("a", 99), ["--require-win", "--max-iterations", "1"], 6),
-        (number_plan("a", 9), ["--require-win", "--max-iterations", "1"], 0),
+        pytest.param(
+            number_plan("a", 9),
+            ["--require-win", "--max-iterations", "1"],
+            0,
+            marks=pytest.mark.long,
+        ),
         (failing(), ["--require-win"], 4),
     ],
 )

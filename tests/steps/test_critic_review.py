@@ -189,7 +189,12 @@ def test_a_revision_that_convinces_is_what_is_carried_out_and_archived(stage: St
 
 
 @pytest.mark.parametrize(
-    "critique", [{"score": 7}, {"summary": "fine"}, failing("output", "prose alone")]
+    "critique",
+    [
+        {"score": 7},
+        pytest.param({"summary": "fine"}, marks=pytest.mark.long),
+        pytest.param(failing("output", "prose alone"), marks=pytest.mark.long),
+    ],
 )
 def test_a_malformed_critique_counts_nothing_and_the_loop_goes_on(
     stage: Stage, critique: Any
@@ -209,6 +214,7 @@ def test_a_malformed_critique_counts_nothing_and_the_loop_goes_on(
     assert outcome.state.wins_total == 1
 
 
+@pytest.mark.long
 def test_the_panels_mean_decides(stage: Stage) -> None:
     panel = [{"score": 0.8}, {"score": 1.0}]
     play = stage(
@@ -229,6 +235,7 @@ def test_an_architect_only_advises(stage: Stage) -> None:
     assert "too bold" in review["structural_concerns"]
 
 
+@pytest.mark.long
 def test_an_architect_that_fails_is_done_without(stage: Stage) -> None:
     play = stage(planner=[[number_plan("a", 20), None]], architect=failing(), settings=NO_RETRY)
     assert play.run(max_iterations=1).state.wins_total == 1

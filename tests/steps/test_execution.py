@@ -59,7 +59,7 @@ def test_a_red_guard_goes_back_to_its_executor_until_it_is_green(stage: Stage) -
     assert play.repository.git("rev-list", "--count", "main..improve/lower_the_score") == "2"
 
 
-@pytest.mark.parametrize("attempts", [0, 2])
+@pytest.mark.parametrize("attempts", [2, pytest.param(0, marks=pytest.mark.long)])
 def test_a_guard_that_stays_red_is_an_error_that_names_it(stage: Stage, attempts: int) -> None:
     play = alone(stage, edits({"src/a": "3\n"}), guards=[GREEN], max_fix_attempts=attempts)
     assert len([call for call in play.calls if "executor" in call]) == attempts + 1
@@ -76,6 +76,7 @@ def test_edits_outside_the_scope_are_not_measured(stage: Stage) -> None:
     assert play.refs("refs/tags/archive", "refs/heads/improve") == {}
 
 
+@pytest.mark.long
 def test_edits_beyond_the_plan_are_not_measured(stage: Stage) -> None:
     play = alone(stage, edits({"src/a": "3\n", "src/b": "3\n"}))
     assert category(play) == ("error", "scope_error")

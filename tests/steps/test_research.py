@@ -50,6 +50,7 @@ def test_an_idea_is_consumed_once_and_its_fate_told(
     assert "paint the shed: consumed, not planned" in told
 
 
+@pytest.mark.long
 def test_the_round_that_consumes_an_idea_says_so(stage: Stage) -> None:
     play = stage(settings=ONE)
     play.run(max_iterations=0)

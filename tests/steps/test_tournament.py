@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from selfimprove.testing.rehearsal import SCORE, Rehearsal, number_plan
 
 Stage = Callable[..., Rehearsal]
@@ -93,6 +95,7 @@ def test_a_noisy_benchmark_needs_three_pairs_in_alternating_order(stage: Stage) 
     assert report["winner"]["score_after"] == report["re_benchmark_score"]
 
 
+@pytest.mark.long
 def test_noise_alone_wins_nothing(stage: Stage) -> None:
     both = ["src/a", "src/b"]
     steps = [
