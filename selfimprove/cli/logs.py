@@ -78,7 +78,10 @@ def _belongs(path: Path, name: str) -> bool:
     if not looks_like_id(name):
         return False
     named = parse_id(name)
-    return f"round_{named.round}" in path.parts and any(named.agent == p for p in path.parts)
+    if f"round_{named.round}" not in path.parts:
+        return False
+    # an agent that is asked several things has a log of each: round_3_planner_b-plan_1.log
+    return named.agent in path.parts or path.name.startswith((f"{name}-", f"{name}."))
 
 
 def print_log(path: Path, whole: bool, follow: bool) -> None:

@@ -182,6 +182,11 @@ def test_logs(ran, repo, invoke) -> None:
     assert invoke("logs", repo, "round_1_executor_1").out == "one red\n"
     assert invoke("logs", repo, "round_1/executor_12_merged.log").out == "twelve\n"
     assert find(ran.layout, "round_1_executor_12").name == "executor_12_merged.log"
+    (folder / "round_1_planner_b-plan_1.log").write_text("a plan\n")
+    (folder / "round_1_researcher.log").write_text("a brief\n")
+    assert invoke("logs", repo, "round_1_planner_b").out == "a plan\n"
+    assert invoke("logs", repo, "round_1_researcher").out == "a brief\n"
+    assert invoke("logs", repo, "round_1_planner_a").code == 2
     assert invoke("logs", repo, "round_1_executor_2").code == 2
     assert invoke("logs", repo, "../state/run.json").code == 2
 
