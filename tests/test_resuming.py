@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from selfimprove.agents.base import AgentFailure
 from selfimprove.agents.replies import KeptReply
 from selfimprove.contracts.envelope import Envelope
 from selfimprove.process import StopToken
@@ -193,3 +194,24 @@ def test_a_run_cut_after_any_line_ends_the_same(
     stand: Stand = request.getfixturevalue(kind)
     for line in range(1, len(stand.seen) + 1):
         stand.check(line, die=die)
+
+
+def test_an_answer_at_the_second_try_is_not_asked_for_again(
+    stage: Callable[..., Rehearsal],
+) -> None:
+    def moody(request: Any, _tree: Path) -> dict[str, Any]:
+        if not request.context["feedback"]:
+            raise AgentFailure("exit", "no coffee yet")
+        return {"repo_analysis_summary": "numbers", "ideas": []}
+
+    def die(envelope: Envelope, _state: Any) -> None:
+        if envelope.payload.get("result", {}).get("ok") and "research" in envelope.correlation_id:
+            raise Died
+
+    play = stage(researcher=moody)
+    with pytest.raises(Died):
+        play.run([die], max_iterations=1)
+    assert play.calls == ["round_1/researcher"] * 2
+    play.run(max_iterations=1)
+    assert play.calls.count("round_1/researcher") == 3  # the failure alone is met once more
+    assert play.document("state/research_briefs/round_1.json")["iteration"] == 1
