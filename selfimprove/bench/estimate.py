@@ -140,7 +140,9 @@ def smallest_gain(
     return spread * math.sqrt(2) * gain
 
 
-def pairs_in(seconds: float | None, run_seconds: float, rounds: int = 10) -> int:
+def pairs_in(
+    seconds: float | None, run_seconds: float, alpha: float = 0.05, rounds: int = 10
+) -> int:
     """The `max_pairs` that lets so many rounds fit in the time there is; at most 32.
 
     A round is taken to be one confirmation to its end. Never below what can prove anything.
@@ -148,4 +150,4 @@ def pairs_in(seconds: float | None, run_seconds: float, rounds: int = 10) -> int
     if seconds is None or run_seconds <= 0:
         return MOST_PAIRS
     fitting = int(seconds / rounds / (2 * run_seconds))
-    return max(least_pairs(0.05), min(MOST_PAIRS, fitting))
+    return max(least_pairs(alpha), min(MOST_PAIRS, fitting))

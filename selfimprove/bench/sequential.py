@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from selfimprove.bench.effects import as_gain, effects, hurdle, scale_of
-from selfimprove.bench.looks import Looks
+from selfimprove.bench.looks import MOST_BITS, Looks
 from selfimprove.bench.stats import median
 from selfimprove.contracts.benchmark import Pair
 from selfimprove.contracts.significance import Judgement, Look, Outcome, Scale, Stake, Trial
@@ -59,7 +59,7 @@ def next_stake(alpha: float, spent: Sequence[Stake], left: int, max_pairs: int) 
     0.0 where nothing that could win is left: no further candidate need be measured.
     """
     purse = alpha - sum(each.stake for each in spent if not each.merged)
-    least = 0.5**max_pairs
+    least = 0.5 ** min(max_pairs, MOST_BITS)
     if purse < least or left < 1:
         return 0.0
     part = purse * FIRST_SHARE
