@@ -80,6 +80,8 @@ class Workshop:
         self._names = names
         self.rules = rules
         self.tools = tools
+        self._editable: dict[str, list[str]] = {}
+        """Of the commit that was asked for last."""
         self.trees = AgentTrees(
             tools.quarantine, tools.room, tools.trees, names.improve, self.overlay
         )
@@ -92,8 +94,10 @@ class Workshop:
 
     def editable(self, commit: str) -> list[str]:
         """The files of a commit that a candidate may change."""
-        entries = self.tools.quarantine.entries(commit)
-        return editable(entries, self.rules.scope, self.rules.seals)
+        if commit not in self._editable:
+            entries = self.tools.quarantine.entries(commit)
+            self._editable = {commit: editable(entries, self.rules.scope, self.rules.seals)}
+        return list(self._editable[commit])
 
     def documentation_in_scope(self, commit: str) -> bool:
         """Whether a plan may be about documentation."""
@@ -201,9 +205,7 @@ class Workshop:
     def keep_branch(self, number: int, executor_id: str, commit: str) -> None:
         """Name a candidate's commit, so that nothing loses it."""
         ref = branch(self._names.experiment(number, executor_id))
-        before = self.tools.quarantine.refs(ref).get(ref)
-        if before != commit:
-            self.tools.quarantine.set_ref(ref, commit, before)
+        self.tools.quarantine.put_ref(ref, commit)
 
     def tidy(self, keep: Sequence[str]) -> None:
         """Throw away the trees and layers of everything but these commits."""

@@ -69,7 +69,7 @@ def render(question: Question) -> str:
         "instructions": load_skill(question.role).instructions,
         "round": question.round,
         "agent_id": question.agent_id,
-        "output_schema": output_schema(question.role),
+        "output_schema": _schema_text(question.role),
     }
     text = _environment().get_template(f"{question.role}.md.j2").render(shown)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
@@ -92,6 +92,11 @@ def shortened(text: str, limit: int) -> str:
         return text
     head, tail = limit * 2 // 3, limit // 3
     return f"{text[:head]}\n[... {len(text) - head - tail} characters left out ...]\n{text[-tail:]}"
+
+
+@cache
+def _schema_text(role: AgentRole) -> str:
+    return json.dumps(output_schema(role), ensure_ascii=False, indent=1)
 
 
 def _said(value: Any) -> Any:

@@ -147,7 +147,8 @@ def both_names(home: Path) -> tuple[Path, ...]:
 
 def is_below(path: Path, roots: Iterable[Path]) -> bool:
     """Whether `path` is one of `roots` or lies below one."""
-    return any(path == root or root in path.parents for root in roots)
+    text = f"{path}/"
+    return any(text.startswith(f"{str(root).rstrip('/')}/") for root in roots)
 
 
 def prefix_of(tool: Path, too_wide: Callable[[Path], bool]) -> Path:

@@ -69,10 +69,11 @@ def export(
 def _link_equal(old: Seen, new: Seen, like: Frozen, dest: Path) -> set[str]:
     """Link the regular files that are the same in both; what cannot be linked is left to write."""
     linked: set[str] = set()
+    source, place = str(like.tree), str(dest)
     try:
         for path, entry in new.items():
             if old.get(path) == entry and entry.mode.startswith("100"):
-                os.link(like.tree / path, dest / path, follow_symlinks=False)
+                os.link(f"{source}/{path}", f"{place}/{path}", follow_symlinks=False)
                 linked.add(path)
     except OSError:  # another file system, too many links, or no longer there
         return linked
@@ -82,7 +83,7 @@ def _link_equal(old: Seen, new: Seen, like: Frozen, dest: Path) -> set[str]:
 def composed(q: Quarantine, commit: str, overlay: Overlay | None) -> Seen:
     """The entries of a commit with sealed paths as in the base and hidden ones left out."""
     entries = q.entries(commit)
-    if overlay is None:
+    if overlay is None or not (overlay.paths or overlay.extra_files or overlay.hidden):
         return entries
     base = q.entries(overlay.base_commit)
     sealed = {path: entry for path, entry in base.items() if path in overlay.paths}
@@ -92,9 +93,7 @@ def composed(q: Quarantine, commit: str, overlay: Overlay | None) -> Seen:
     kept = {
         path: entry
         for path, entry in entries.items()
-        if path not in overlay.paths
-        and path not in folders
-        and not any(folder in firm for folder in ancestors(path))
+        if path not in overlay.paths and path not in folders and firm.isdisjoint(ancestors(path))
     }
     kept |= {path: entry for path, entry in sealed.items() if path not in overlay.extra_files}
     return {path: entry for path, entry in kept.items() if path not in overlay.hidden}
