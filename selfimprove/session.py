@@ -296,7 +296,7 @@ class ChartKeeper:
 def draw_chart(root: Path) -> str:
     """Draw the chart in a child process; says what went wrong, or nothing."""
     child = Child(
-        argv=(sys.executable, "-m", "selfimprove.report.charts", str(root)),
+        argv=(sys.executable, "-P", "-m", "selfimprove.report.charts", str(root)),
         cwd=root,
         env=base_env(),
         timeout=CHART_TIMEOUT_S,

@@ -101,13 +101,17 @@ def confirmation(*, yes: bool) -> Callable[[Site, State, Deps], str]:
     """Ask a person to confirm what would be run, bound to its digest."""
 
     def confirm(site: Site, state: State, deps: Deps) -> str:
-        facts = facts_to_trust(site, deps)
-        digest = facts.digest()
-        if digest != state.trust and not yes:
-            _ask(facts, first=not state.trust)
-        return digest
+        return confirm_facts(facts_to_trust(site, deps), state.trust, yes=yes)
 
     return confirm
+
+
+def confirm_facts(facts: TrustFacts, trusted: str, *, yes: bool) -> str:
+    """The digest of what is trusted, asked for where it is not the one confirmed before."""
+    digest = facts.digest()
+    if digest != trusted and not yes:
+        _ask(facts, first=not trusted)
+    return digest
 
 
 def facts_to_trust(site: Site, deps: Deps) -> TrustFacts:

@@ -19,6 +19,7 @@ from selfimprove.app.common import (
 )
 from selfimprove.app.detach import detach
 from selfimprove.app.plan import dry_run
+from selfimprove.contracts.settings import Limit
 from selfimprove.deps import Deadline
 from selfimprove.errors import ConfigError, TargetError, ToolError
 from selfimprove.loop import Observer
@@ -50,7 +51,7 @@ def run(options: RunOptions) -> int:
         return dry_run(site, as_json=options.json)
     write_settings(site)
     if options.detach:
-        return detach(site)
+        return detach(site, yes=options.yes)
     stop = StopToken()
     with signals_to(stop), shown(site, as_json=options.json) as observers:
         asked = Asked(
@@ -85,6 +86,9 @@ def run_flags(options: RunOptions) -> dict[str, Any]:
         "max_iterations": options.max_iterations,
         "budget.run.usd": options.budget_usd,
     }
+    if options.no_budget:
+        scopes = ("run", "iteration", "step")
+        flags |= {f"budget.{scope}": dict.fromkeys(Limit.model_fields) for scope in scopes}
     return flags | {f"agents.{role}": spec for role, spec in agents.items()}
 
 

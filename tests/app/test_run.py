@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from selfimprove.app.options import RunOptions
+from selfimprove.app.run import run_flags
 from selfimprove.cli import main
 from selfimprove.store.rebuild import findings
 from selfimprove.testing import failing
@@ -252,3 +254,17 @@ def test_a_run_that_is_killed_goes_on_by_itself(program: Program) -> None:
     assert program.play.document("state/merge_reports/round_1.json")["status"] == "merged"
     assert program.play.document("state/agent-settings.json")["status"] == "max_iterations"
     assert findings(program.play.layout) == []
+
+
+def test_no_budget_lifts_every_limit_of_the_settings(stage: Stage) -> None:
+    play = stage()
+    limits = {"run": {"calls": 5, "usd": 1}, "step": {"tokens": 9}}
+    play.layout.settings.parent.mkdir(parents=True)
+    play.layout.settings.write_text(json.dumps({"budget": limits}))
+
+    def budget(*, lifted: bool) -> dict[str, Any]:
+        flags = run_flags(RunOptions(play.repository.path, no_budget=lifted))
+        return play.site(**flags).config.settings.budget.document()
+
+    assert budget(lifted=False) == {**limits, "iteration": {}}
+    assert budget(lifted=True) == {"run": {}, "iteration": {}, "step": {}}
