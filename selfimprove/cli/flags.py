@@ -101,7 +101,7 @@ _LIMITS = (
     click.option("--no-budget", is_flag=True, help="Spend without a limit."),
 )
 _MANNERS = (
-    click.option("--dry-run", is_flag=True, help="Plan and review; change and measure nothing."),
+    click.option("--dry-run", is_flag=True, help="Say what a run would do; do none of it."),
     click.option("--detach", is_flag=True, help="Go on in the background; see `watch`."),
     click.option("--require-win", is_flag=True, help="Exit 6 where nothing was won."),
 )
