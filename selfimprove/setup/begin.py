@@ -196,9 +196,14 @@ def deterministic(samples: list[Sample]) -> bool:
 def remeasure(state: State, deps: Deps, mark: Fingerprint, reason: str) -> Drafts:
     """Measure the incumbent anew, where conditions are no longer those of its score."""
     assert state.incumbent is not None
+    assert state.facts is not None
+    settings, key = deps.config.settings, state.facts.seed_key
+    seeded = takes_seed(settings.benchmark_command, settings.seed_env)
     samples = []
     for index in range(RUNS):
-        found = deps.bench.measure(state.incumbent.commit, f"round_0/again_{index + 1}.log", None)
+        seed = pair_seed(key, state.number, index, "baseline") if seeded else None
+        log = f"round_0/again_{index + 1}.log"
+        found = deps.bench.measure(state.incumbent.commit, log, seed)
         if isinstance(found, Failed):
             raise ConfigError(
                 f"the benchmark fails on the incumbent: {found.analysis.what}", "mend it"
