@@ -72,8 +72,8 @@ class Outcome:
 
 def take_on(site: Site, asked: Asked, stop: StopToken) -> Outcome:
     """Start a run or go on with it until it stops; raises UserError."""
-    prepare_root(site)
     with lock.held(site.layout.lock), _stop_file(site.layout.stop_file, stop):
+        prepare_root(site)
         run = open_run(site, asked.observers)
         control_ = Control(stop, asked.deadline, asked.say)
         deps = _set_up(run, site, asked, control_)

@@ -234,6 +234,7 @@ def test_one_run_at_a_time(stage: Stage) -> None:
     play.layout.root.mkdir(parents=True)
     with lock.held(play.layout.lock), pytest.raises(LockedError, match="another run holds"):
         play.run(max_iterations=1)
+    assert not play.layout.goal.exists()  # the goal in force is that of the run that holds it
 
 
 def test_nothing_runs_that_nobody_has_confirmed(stage: Stage) -> None:

@@ -26,30 +26,27 @@ def benchmark(options: BenchmarkOptions) -> int:
     """Measure the incumbent, or the target's commit where there is no run yet."""
     site = with_environment(open_site(where(options), {}))
     stop = StopToken()
-    with signals_to(stop):
+    with signals_to(stop), lock.held(site.layout.lock):
         prepare_root(site)
-        with lock.held(site.layout.lock):
-            state = load_state(site.layout)
-            facts = state.facts or facts_of(
-                site, open_quarantine(site), open_room(site, stop).level
-            )
-            deps = build_deps(site, facts, Control(stop, waiting=say))
-            confirmation(yes=options.yes)(site, state, deps)
-            commit = state.incumbent.commit if state.incumbent else facts.base_commit
-            settings = site.config.settings
-            seeded = takes_seed(settings.benchmark_command, settings.seed_env)
-            scores, seconds = [], []
-            for index in range(options.runs or RUNS):
-                seed = pair_seed(facts.seed_key, 0, index, "baseline") if seeded else None
-                found = deps.bench.measure(commit, f"benchmark/{index + 1}.log", seed)
-                if isinstance(found, Failed):
-                    raise ConfigError(
-                        f"benchmark {settings.benchmark_command!r}: {found.analysis.what}",
-                        f"see {site.layout.logs}/benchmark/{index + 1}.log",
-                    )
-                scores.append(found.sample.score)
-                seconds.append(found.sample.duration_s)
-                say(f"run {index + 1}: {found.sample.score:g}")
+        state = load_state(site.layout)
+        facts = state.facts or facts_of(site, open_quarantine(site), open_room(site, stop).level)
+        deps = build_deps(site, facts, Control(stop, waiting=say))
+        confirmation(yes=options.yes)(site, state, deps)
+        commit = state.incumbent.commit if state.incumbent else facts.base_commit
+        settings = site.config.settings
+        seeded = takes_seed(settings.benchmark_command, settings.seed_env)
+        scores, seconds = [], []
+        for index in range(options.runs or RUNS):
+            seed = pair_seed(facts.seed_key, 0, index, "baseline") if seeded else None
+            found = deps.bench.measure(commit, f"benchmark/{index + 1}.log", seed)
+            if isinstance(found, Failed):
+                raise ConfigError(
+                    f"benchmark {settings.benchmark_command!r}: {found.analysis.what}",
+                    f"see {site.layout.logs}/benchmark/{index + 1}.log",
+                )
+            scores.append(found.sample.score)
+            seconds.append(found.sample.duration_s)
+            say(f"run {index + 1}: {found.sample.score:g}")
     _tell(options, facts.metric, commit, (scores, seconds))
     return 0
 
