@@ -67,6 +67,14 @@ def same(cell: tuple[str, float, int, float, int, int]) -> Figure:
     return Figure("A/A", what, float((played.merged >= 0).mean()), alpha, False, rounds, more)
 
 
+def pooled(cells: list[Figure], alpha: float) -> Figure:
+    """All cells of one alpha together: less chance in it than in any one of them."""
+    mine = [cell for cell in cells if cell.limit == alpha]
+    share = sum(cell.value for cell in mine) / len(mine)
+    what = f"all {len(mine)} of alpha {alpha:g} together"
+    return Figure("A/A", what, share, alpha, False, sum(cell.of for cell in mine))
+
+
 def alternating(cell: tuple[str, int, int]) -> Figure:
     """The same where the order alternates strictly: why it is drawn by a coin. Without a limit."""
     noise, rounds, seed = cell
@@ -155,7 +163,9 @@ def figures(rounds: int, quick: bool, jobs: int, seed: int) -> Iterator[Figure]:
     with ProcessPoolExecutor(jobs) as pool:
         waiting = [pool.submit(honesty, cell) for cell in runs]
         waiting += [pool.submit(power, cell) for cell in strong]
-        yield from pool.map(same, null)
+        done = list(pool.map(same, null))
+        yield from done
+        yield from (pooled(done, alpha) for alpha in (0.05, 0.01))
         yield from pool.map(alternating, orders)
         for each in waiting:
             yield from each.result()

@@ -3,8 +3,9 @@
 Method. The order within each pair is drawn by a coin of ours, `candidate_first`. A confirmation is
 a signed-rank test (Wilcoxon 1945) on the pairs' gains, judged by randomisation: what other falls of
 the same coins would have given (Fisher 1935). It rests on our own coin, not on the noise: skewed,
-heavy-tailed, drifting and stepping noise are all the same to it. Strict alternation is not: under
-AR(1) noise neighbouring pairs then agree too often, and a test at 3% errs in 4.4%.
+heavy-tailed, drifting and stepping noise are all the same to it. Were the order to alternate
+strictly, neighbouring pairs would agree too often under AR(1) noise, and rounds at 5% err in 7%.
+What is exact is the error on a candidate that changes nothing (or moves every run the wrong way).
 
 - Over looks: alpha-spending (Lan and DeMets 1983) on the joint distribution of the looks under
   re-randomisation (Plamadeala and Rosenberger 2012, doi:10.1214/11-AOS941). Stopping early for
