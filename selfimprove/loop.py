@@ -84,9 +84,9 @@ def until_stopped(run: Run, deps: Deps) -> State:
             deps.stop.raise_if_set()
             _one_step(run, deps)
     except (Stopped, KeyboardInterrupt):
-        _stop(run, deps, "user_stopped", "stopped by a person")
+        _stop(run, "user_stopped", "stopped by a person")
     except EndRun as end:
-        _stop(run, deps, end.status, end.reason)
+        _stop(run, end.status, end.reason)
     return run.state
 
 
@@ -104,26 +104,28 @@ def _one_step(run: Run, deps: Deps) -> None:
         return  # the step itself sent the round elsewhere: planning again
     run.append(control(topic(run.state, step), "step_completed", step=step))
     if step == "stop_check":
-        _end_round(run, deps)
+        _end_round(run)
 
 
-def _end_round(run: Run, deps: Deps) -> None:
+def _end_round(run: Run) -> None:
     """Close the round's segment, as a checkpoint or as the run's end."""
     current = round_of(run.state)
     about = f"round_{current.number}"
     if current.decision == "go_on":
         run.close_segment(control(about, "checkpoint"))
     else:
-        run.close_segment(_stopped(run.state, deps, current.decision, current.reason))  # type: ignore[arg-type]
+        run.close_segment(stopped(run.state, current.decision, current.reason))  # type: ignore[arg-type]
 
 
-def _stop(run: Run, deps: Deps, status: RunStatus, reason: str) -> None:
+def _stop(run: Run, status: RunStatus, reason: str) -> None:
     """End in the middle of a round, or between two: the segment stays open for what follows."""
-    run.append(_stopped(run.state, deps, status, reason))
+    run.append(stopped(run.state, status, reason))
 
 
-def _stopped(state: State, deps: Deps, status: RunStatus, reason: str) -> Draft:
+def stopped(state: State, status: RunStatus, reason: str) -> Draft:
+    """The message that a process lets the run go."""
     assert state.settings is not None
+    assert state.facts is not None
     return control(
         "run",
         "stopped",
@@ -133,5 +135,5 @@ def _stopped(state: State, deps: Deps, status: RunStatus, reason: str) -> Draft:
         wins=state.wins_total,
         before=state.settings.baseline_score,
         after=state.settings.best_score,
-        branch=deps.publisher.names.improve,
+        branch=state.facts.improve_ref.removeprefix("refs/heads/"),
     )

@@ -10,13 +10,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from selfimprove import __version__
 from selfimprove.contracts.agent import RunStatus
 from selfimprove.contracts.envelope import Envelope, control
+from selfimprove.contracts.settings import Settings
 from selfimprove.deps import Deadline, Deps
-from selfimprove.errors import ConfigError
-from selfimprove.loop import EXIT_CODES, Observer, Run, until_stopped
+from selfimprove.errors import ConfigError, Stopped
+from selfimprove.loop import EXIT_CODES, Observer, Run, stopped, until_stopped
 from selfimprove.process import Child, StopToken, base_env, run_child
 from selfimprove.publisher import Move, Order
 from selfimprove.setup.begin import facts_of, measure_baseline, remeasure, run_begun
@@ -27,6 +29,7 @@ from selfimprove.setup.checks import (
     check_tools,
     take_incumbent,
 )
+from selfimprove.setup.goal_change import edited, refuse_other_metric
 from selfimprove.site import Site
 from selfimprove.steps.stop_check import why_stop
 from selfimprove.store import lock
@@ -64,7 +67,8 @@ class Outcome:
     """How a start ended."""
 
     state: State
-    deps: Deps
+    deps: Deps | None
+    """None where nothing had to be joined to end: before set-up was done, or long after."""
     exit_code: int
     went_on: bool = True
     """False where the run was finished and no limit had been raised."""
@@ -76,15 +80,23 @@ def take_on(site: Site, asked: Asked, stop: StopToken) -> Outcome:
         prepare_root(site)
         run = open_run(site, asked.observers)
         control_ = Control(stop, asked.deadline, asked.say)
-        deps = _set_up(run, site, asked, control_)
+        refuse_other_metric(site, run.state)
+        finished = _finished(run.state, site.config.settings)
+        if finished and not run.state.held_back and not asked.moved:
+            return _ended(run.state, None, asked, finished)
+        try:
+            deps = _set_up(run, site, asked, control_)
+        except (Stopped, KeyboardInterrupt):
+            if run.state.facts is None:
+                raise
+            run.append(stopped(run.state, "user_stopped", "stopped by a person during set-up"))
+            return Outcome(run.state, None, EXIT_CODES["user_stopped"])
         if asked.only_set_up:
             return Outcome(run.state, deps, 0)
         _settle_branch(run, deps, asked)
-        finished = _finished(run.state, deps)
         if finished:
-            asked.say(finished)
-            return Outcome(run.state, deps, EXIT_CODES.get(run.state.status, 0), went_on=False)
-        _open(run, site)
+            return _ended(run.state, deps, asked, finished)
+        _open(run, site, asked)
         state = until_stopped(run, deps)
         return Outcome(state, deps, EXIT_CODES.get(state.status, 0))
 
@@ -145,11 +157,16 @@ def _set_up(run: Run, site: Site, asked: Asked, steered: Control) -> Deps:
     return deps
 
 
-def _finished(state: State, deps: Deps) -> str:
+def _ended(state: State, deps: Deps | None, asked: Asked, why: str) -> Outcome:
+    asked.say(why)
+    return Outcome(state, deps, EXIT_CODES.get(state.status, 0), went_on=False)
+
+
+def _finished(state: State, settings: Settings) -> str:
     """Why a finished run does not go on; empty where it does."""
     if state.status not in FINISHED:
         return ""
-    stop = why_stop(state, deps.config.settings, Deadline())
+    stop = why_stop(state, settings, Deadline())
     if stop is None:
         return ""
     return f"this run has ended: {stop[1]}; raise that limit to go on"
@@ -159,7 +176,7 @@ def _settle_branch(run: Run, deps: Deps, asked: Asked) -> None:
     """Publish what was held back; stop, adopt or restore where the branch was moved."""
     moved = deps.publisher.moved(run.state)
     if moved and not asked.moved:
-        if _finished(run.state, deps):
+        if _finished(run.state, deps.config.settings):
             return  # whatever its user does with the branch now, nothing more will be built on it
         raise ConfigError(moved)
     if moved:
@@ -229,9 +246,18 @@ def _adopt_or_restore(run: Run, deps: Deps, asked: Asked) -> None:
     run.drive(remeasure(run.state, deps, run.state.fingerprint, "adopted"))
 
 
-def _open(run: Run, site: Site) -> None:
-    """Note the settings that changed since the last process, and that this one took the run up."""
+def _open(run: Run, site: Site, asked: Asked) -> None:
+    """Note what changed since the last process, and that this one took the run up."""
     state = run.state
+    if edited(site, state):
+        asked.say(f"{site.goal_path} was edited since the last start: it is taken up now")
+        details: dict[str, Any] = {
+            "field": "goal.md",
+            "old_value": state.goal_sha256,
+            "new_value": site.goal.sha256,
+            "source": "user",
+        }
+        run.append(control("setup", "config_change", iteration=state.number, details=details))
     settings = site.config.settings.document()
     for name, value in settings.items():
         if state.config and state.config.get(name) != value:
@@ -251,6 +277,8 @@ def _open(run: Run, site: Site) -> None:
             settings=settings,
             goal_sha256=site.goal.sha256,
             target_value=site.config.settings.target_value,
+            objective=site.goal.objective,
+            unit=site.goal.metric.unit,
             repeated_calls=lost,
         )
     )

@@ -55,6 +55,8 @@ class Rules:
     scope: Scope
     seals: Seals
     benchmark_files: frozenset[str]
+    prefix: str = ""
+    """The sub-directory that the goal's paths are relative to; empty, or ends with a slash."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,11 @@ class Workshop:
         self.trees = AgentTrees(
             tools.quarantine, tools.room, tools.trees, names.improve, self.overlay
         )
+
+    @property
+    def prefix(self) -> str:
+        """The target's sub-directory."""
+        return self.rules.prefix
 
     # --- looking at commits ---
 

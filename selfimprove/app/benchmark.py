@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from selfimprove.app.common import confirmation, say, where, with_environment
+from selfimprove.app.common import confirmation, measuring_trusted, say, where, with_environment
 from selfimprove.bench.failures import Failed
 from selfimprove.bench.seeds import pair_seed, takes_seed
 from selfimprove.bench.stats import mean, median, spread
@@ -31,7 +31,8 @@ def benchmark(options: BenchmarkOptions) -> int:
         state = load_state(site.layout)
         facts = state.facts or facts_of(site, open_quarantine(site), open_room(site, stop).level)
         deps = build_deps(site, facts, Control(stop, waiting=say))
-        confirmation(yes=options.yes)(site, state, deps)
+        if not measuring_trusted(site, state, deps):
+            confirmation(yes=options.yes)(site, state, deps)
         commit = state.incumbent.commit if state.incumbent else facts.base_commit
         settings = site.config.settings
         seeded = takes_seed(settings.benchmark_command, settings.seed_env)

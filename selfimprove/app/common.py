@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from selfimprove.config import Source
-from selfimprove.contracts.settings import Provide
+from selfimprove.contracts.settings import Provide, Settings
 from selfimprove.deps import Deps
 from selfimprove.errors import TrustError
 from selfimprove.places import FOLDER
@@ -112,6 +112,17 @@ def confirm_facts(facts: TrustFacts, trusted: str, *, yes: bool) -> str:
     if digest != trusted and not yes:
         _ask(facts, first=not trusted)
     return digest
+
+
+def measuring_trusted(site: Site, state: State, deps: Deps) -> bool:
+    """Whether what a measurement runs and reaches was confirmed; agents and budget do not count."""
+    if not state.trust or not state.config:
+        return False
+    before = trust_facts(
+        Settings.parse(state.config, "the recorded settings"), deps.workshop.tools.room.level
+    )
+    now = facts_to_trust(site, deps)
+    return replace(before, agents=(), budget=()) == replace(now, agents=(), budget=())
 
 
 def facts_to_trust(site: Site, deps: Deps) -> TrustFacts:

@@ -64,9 +64,10 @@ def init(options: InitOptions) -> int:
 
 
 def _says_something(options: InitOptions) -> bool:
-    return bool(
-        options.objective or options.metric or options.scope or options.command or options.guards
-    )
+    given = (options.objective, options.metric, options.direction, options.command, options.format)
+    listed = (options.scope, options.out_of_scope, options.guards)
+    numbers = (options.target, options.timeout)
+    return any(given) or any(listed) or any(number is not None for number in numbers)
 
 
 def _text(options: InitOptions, target: Target, layout: Layout) -> str:

@@ -21,13 +21,14 @@ from selfimprove.app.detach import detach
 from selfimprove.app.plan import dry_run
 from selfimprove.contracts.settings import Limit
 from selfimprove.deps import Deadline
-from selfimprove.errors import ConfigError, TargetError, ToolError
+from selfimprove.errors import ConfigError, Stopped, TargetError, ToolError
 from selfimprove.loop import Observer
 from selfimprove.process import StopToken, signals_to
 from selfimprove.report.live import JsonLines, PlainLines, View
 from selfimprove.report.sources import read_history, read_reports
 from selfimprove.report.summary import Sources, render
 from selfimprove.session import Asked, ChartKeeper, Outcome, draw_chart, take_on
+from selfimprove.setup.goal_change import GoalWatch
 from selfimprove.site import Site, open_site
 from selfimprove.store.files import write_whole
 from selfimprove.store.journal import encode, segment_numbers
@@ -56,13 +57,15 @@ def run(options: RunOptions) -> int:
     with signals_to(stop), shown(site, as_json=options.json) as observers:
         asked = Asked(
             confirm=confirmation(yes=options.yes),
-            observers=[*observers, ChartKeeper(site.layout.root)],
+            observers=[*observers, ChartKeeper(site.layout.root), GoalWatch(site, say)],
             deadline=deadline(options.until, options.for_),
             say=say,
             moved="adopt" if options.adopt else "restore" if options.restore else "",
         )
         outcome = take_on(site, asked, stop)
-    return hand_over(site, outcome, options)
+        with suppress(Stopped):  # the run has ended: a late ^C only hurries its last words
+            return hand_over(site, outcome, options)
+        return outcome.exit_code
 
 
 def resume(options: RunOptions) -> int:
@@ -145,11 +148,12 @@ def repeat_stop(site: Site) -> None:
 
 def summary(site: Site, outcome: Outcome) -> str:
     """The text of summary.md."""
-    quarantine = outcome.deps.workshop.tools.quarantine
+    quarantine = outcome.deps.workshop.tools.quarantine if outcome.deps else None
     reports = read_reports(site.layout)
     merged = [report for report in reports if report.status == "merged"]
     patches = {}
-    for win in outcome.state.wins:
+    for win in outcome.state.wins if quarantine else ():
+        assert quarantine is not None
         try:
             patches[win.commit] = quarantine.diff(f"{win.commit}^1", win.commit)
         except ToolError:
@@ -158,7 +162,7 @@ def summary(site: Site, outcome: Outcome) -> str:
         Sources(
             state=outcome.state,
             target=site.target.top,
-            quarantine=quarantine.path,
+            quarantine=quarantine.path if quarantine else None,
             history=read_history(site.layout),
             last_merge=merged[-1] if merged else None,
             patches=patches,

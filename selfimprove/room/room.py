@@ -163,7 +163,7 @@ class Room:
     def _contained(self, job: Job, bwrap: Path, mounts: list[Mount]) -> Outcome:
         arguments = [*NAMESPACES, *self._network(job), *self._links(), "--dev", "/dev"]
         arguments += ["--proc", "/proc", *mount_arguments(mounts), "--remount-ro", "/"]
-        arguments += ["--chdir", str(self.spec.target_top / self.spec.prefix)]
+        arguments += ["--chdir", str(self.spec.target_top / self._folder_of(job))]
         command = _shell(job.command, str(TMP / RESULT))
         env = self._env(job) | {"HOME": str(self._inner_home), "TMPDIR": str(TMP), **job.env}
         with _handed_over(arguments) as given, _Status() as status:
@@ -187,7 +187,11 @@ class Room:
         elif isinstance(command, str):
             command = re.sub(re.escape(str(top)) + r"(?![\w.-])", str(job.tree), command)
         argv = _shell(command, str(folder / "tmp" / RESULT))
-        return run_child(_child(job, argv, job.tree / self.spec.prefix, env), stop=self.stop)
+        return run_child(_child(job, argv, job.tree / self._folder_of(job), env), stop=self.stop)
+
+    def _folder_of(self, job: Job) -> str:
+        """Where a job starts: agents at the top, which their paths are told from."""
+        return "" if job.profile == "agent" else self.spec.prefix
 
     def _env(self, job: Job) -> dict[str, str]:
         return job_env(job.profile, self._environ, self.visible, self.spec.env_names)

@@ -15,6 +15,10 @@ def common(state: State, deps: Deps) -> dict[str, Any]:
     """The documents that every role reads."""
     goal = deps.config.goal.document()
     goal["scope"]["hidden"] = []  # what is hidden is in no agent's prompt
+    prefix = deps.workshop.prefix
+    for name in ("in_scope", "out_of_scope"):
+        # plans name files from the top of the repository, whichever folder the goal lies in
+        goal["scope"][name] = [f"{prefix}{path.removeprefix('./')}" for path in goal["scope"][name]]
     return {
         "goal": goal,
         "settings": deps.config.settings.document(),

@@ -51,8 +51,9 @@ def opened(state: State, _: Envelope, payload: dict[str, Any]) -> State:
     if "settings" in payload:
         state = changed(state, config=payload["settings"])
     if state.facts and "target_value" in payload:
-        facts = changed(state.facts, target_value=payload["target_value"])
-        state = changed(state, facts=facts)
+        told = {name: payload[name] for name in ("objective", "unit") if name in payload}
+        facts = changed(state.facts, target_value=payload["target_value"], **told)
+        state = changed(state, facts=facts, goal_sha256=payload["goal_sha256"])
     lost = int(payload.get("repeated_calls", 0))
     return changed(state, open_deeds={}, repeated_calls=state.repeated_calls + lost)
 
@@ -94,7 +95,7 @@ def phase_changed(state: State, _: Envelope, payload: dict[str, Any]) -> State:
 
 def milestone(state: State, _: Envelope, payload: dict[str, Any]) -> State:
     """`milestone_reached`: a milestone's target holds for the first time."""
-    name = payload["details"]["milestone"]
+    name = payload["details"]["new_value"]
     reached = [*state.milestones, name]
     return with_settings(changed(state, milestones=reached), current_milestone=name)
 
@@ -124,7 +125,3 @@ RUN_EVENTS = {
     "restored": adopted,
     "retracted": adopted,
 }
-TRACKED_EVENTS = frozenset(
-    {"config_change", "phase_transition", "milestone_reached", "adopted", "restored", "retracted"}
-)
-"""Events that also stand in tracking/events.json (data contracts, section 11)."""

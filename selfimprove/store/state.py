@@ -220,6 +220,8 @@ class State(Record):
     additions: ClassVar[frozenset[str]] = frozenset()
 
     facts: Facts | None = None
+    goal_sha256: str = ""
+    """Of the goal as it was at the last start."""
     config: dict[str, Any] = Field(default_factory=dict)
     """The settings of the process that has the run, or had it last."""
     trust: str = ""
