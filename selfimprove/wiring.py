@@ -122,7 +122,7 @@ def rules_of(site: Site, quarantine: Quarantine, facts: Facts) -> Rules:
         prefix=prefix,
     )
     entries = quarantine.entries(facts.base_commit)
-    return Rules(scope, default_seals(entries, scope, sources), made)
+    return Rules(scope, default_seals(entries, scope, sources), made, prefix)
 
 
 def bench_spec(site: Site, facts: Facts) -> BenchSpec:
