@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,7 @@ class Journal:
 
     def _continue(self, numbers: list[int]) -> None:
         self.number = numbers[-1]
+        ensure_chained(self._folder, numbers)
         mend(self._folder / f"round_{self.number}.jsonl")
         for number in reversed(numbers):
             lines = read_lines(self._folder / f"round_{number}.jsonl")
@@ -151,18 +152,59 @@ def chained(folder: Path) -> Iterator[tuple[str, str]]:
         path = folder / f"round_{number}.jsonl"
         if not path.read_bytes().endswith(b"\n"):
             yield path.name, "torn or empty last line"
-        for index, line in enumerate(read_lines(path), 1):
-            where = f"{path.name}:{index}"
-            try:
-                envelope = decode(line, where)
-            except ContractError as error:
-                yield where, str(error)
-                return
-            if envelope.prev != prev:
-                yield where, "the hash chain is broken: `prev` is not the digest of the line before"
-            if envelope.seq != seq + 1:
-                yield where, f"seq is {envelope.seq}, expected {seq + 1}"
-            prev, seq = digest(line), envelope.seq
+        try:
+            prev, seq = yield from _links(path, prev, seq)
+        except ContractError as error:
+            yield error.what.split(": ")[0], str(error)
+            return
+
+
+def _links(path: Path, prev: str, seq: int) -> Generator[tuple[str, str], None, tuple[str, int]]:
+    """Check one segment after a line with this digest and number; returns those of its last."""
+    for index, line in enumerate(read_lines(path), 1):
+        where = f"{path.name}:{index}"
+        envelope = decode(line, where)
+        if envelope.prev != prev:
+            yield where, "the hash chain is broken: `prev` is not the digest of the line before"
+        if envelope.seq != seq + 1:
+            yield where, f"seq is {envelope.seq}, expected {seq + 1}"
+        prev, seq = digest(line), envelope.seq
+    return prev, seq
+
+
+def ensure_chained(folder: Path, numbers: Sequence[int]) -> None:
+    """Check the last segment and its link to the one before; raises ContractError for a break.
+
+    What a start goes on from must be what was written; `validate` looks at the whole journal.
+    """
+    paths = [folder / f"round_{number}.jsonl" for number in numbers]
+    written = [path for path in paths[-3:] if read_lines(path)]  # the newest may be torn or empty
+    if not written:
+        return
+    prev, seq = FIRST_PREV, 0
+    if len(written) > 1:
+        lines = read_lines(written[-2])
+        where = f"{written[-2].name}:{len(lines)}"
+        prev, seq = digest(lines[-1]), _decoded(folder, lines[-1], where).seq
+    try:
+        broken = next(_links(written[-1], prev, seq), None)
+    except ContractError as error:
+        raise _broken(folder, error.what) from None
+    if broken is not None:
+        raise _broken(folder, ": ".join(broken))
+
+
+def _decoded(folder: Path, line: bytes, where: str) -> Envelope:
+    try:
+        return decode(line, where)
+    except ContractError as error:
+        raise _broken(folder, error.what) from None
+
+
+def _broken(folder: Path, what: str) -> ContractError:
+    return ContractError(
+        f"{folder}/{what}", "the journal was changed by hand: see `selfimprove validate`"
+    )
 
 
 def last_checkpoint(envelopes: list[Envelope]) -> dict[str, Any] | None:

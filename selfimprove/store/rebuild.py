@@ -9,6 +9,7 @@ from pathlib import Path
 from selfimprove.contracts.envelope import Envelope
 from selfimprove.errors import ContractError
 from selfimprove.store import layout
+from selfimprove.store.checked import misfit
 from selfimprove.store.files import array_bytes, write_whole
 from selfimprove.store.fold import fold_one
 from selfimprove.store.journal import chained, read_segment, segment_numbers
@@ -74,7 +75,7 @@ def rebuild_rows(root: Path) -> None:
 
 
 def findings(root: Layout) -> list[str]:
-    """What is wrong with the record: chain, documents that differ, are missing or foreign."""
+    """What is wrong: the chain, and documents that misfit, differ, are missing or foreign."""
     found = [f"state/journal/{where}: {problem}" for where, problem in chained(root.journal)]
     try:
         derived = derive(root)
@@ -84,8 +85,8 @@ def findings(root: Layout) -> list[str]:
         file = root.root / path
         if not file.is_file():
             found.append(f"{path}: missing")
-        elif file.read_bytes() != data:
-            found.append(f"{path}: differs from what the journal says")
+        elif (there := file.read_bytes()) != data:
+            found.append(misfit(path, there) or f"{path}: differs from what the journal says")
     return found + [
         f"{path}: a file that the journal knows nothing of" for path in _foreign(root, derived)
     ]

@@ -118,3 +118,42 @@ def test_a_line_that_is_no_envelope_is_named(tmp_path: Path) -> None:
     assert [where for where, _ in chained(tmp_path)] == ["round_0.jsonl:3"]
     with pytest.raises(ContractError, match=r"round_0\.jsonl:3"):
         read_segment(path)
+
+
+def edited(path: Path, index: int) -> bytes:
+    """Change a word in one line of a segment; gives the segment as it now is."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[index] = lines[index].replace(b'"warning"', b'"wArning"')
+    path.write_bytes(b"".join(lines))
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("segment", "index", "named"),
+    [(2, 0, "round_2.jsonl:2"), (2, 1, "round_2.jsonl:3"), (1, -1, "round_2.jsonl:1")],
+)
+def test_nothing_is_appended_to_a_broken_chain(
+    tmp_path: Path, segment: int, index: int, named: str
+) -> None:
+    write(tmp_path, 2, 2, 3)
+    last = tmp_path / "round_2.jsonl"
+    edited(tmp_path / f"round_{segment}.jsonl", index)
+    last.write_bytes(last.read_bytes() + b'{"torn')
+    before = last.read_bytes()
+    with pytest.raises(ContractError, match=rf"{named}.*selfimprove validate"):
+        Journal(tmp_path, "run_1")
+    assert last.read_bytes() == before
+
+
+def test_a_line_that_is_none_stops_a_start_too(tmp_path: Path) -> None:
+    write(tmp_path, 2, 2)
+    path = tmp_path / "round_1.jsonl"
+    path.write_bytes(path.read_bytes() + b"{}\n")
+    with pytest.raises(ContractError, match=r"round_1\.jsonl:3.*selfimprove validate"):
+        Journal(tmp_path, "run_1")
+
+
+def test_an_edit_long_ago_stops_no_start(tmp_path: Path) -> None:
+    write(tmp_path, 2, 2, 2)
+    edited(tmp_path / "round_0.jsonl", 0)
+    assert Journal(tmp_path, "run_1").append(control("run", "warning")).seq == 7
