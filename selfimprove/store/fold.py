@@ -18,6 +18,10 @@ Folder = Callable[[State, Envelope, dict[str, Any]], State]
 _EVENTS: dict[str, Folder] = {**RUN_EVENTS, **ROUND_EVENTS}
 
 
+UNSEEN = frozenset({"step_started", "confirming", "confirmation", "quality", "warning"})
+"""Events that change nothing of what the iteration state shows."""
+
+
 def fold_one(state: State, envelope: Envelope) -> State:
     """The state after one more envelope; raises ContractError for an event nobody knows."""
     payload = envelope.payload
@@ -43,10 +47,16 @@ def fold_one(state: State, envelope: Envelope) -> State:
         state = call_begun(state, envelope, payload)
     else:
         state = call_ended(state, envelope, payload)
-    tool = envelope.type in ("tool_call", "tool_result")
-    if not tool and state.round and state.round.status == "in_progress":
+    if _shows(envelope) and state.round and state.round.status == "in_progress":
         state = with_round(state, updated_at=envelope.timestamp)
     return state
+
+
+def _shows(envelope: Envelope) -> bool:
+    """Whether a message moves the iteration state on, so that its document is worth writing."""
+    if envelope.type == "control":
+        return envelope.payload.get("event") not in UNSEEN
+    return envelope.type == "plan_step"
 
 
 def fold(envelopes: Iterable[Envelope], state: State | None = None) -> State:
