@@ -176,7 +176,9 @@ def test_a_moved_branch_is_adopted_and_measured_anew(stage: Stage) -> None:
     assert history["baseline_score"] == 27 + 30 + 5
     assert outcome.state.wins_total == 2
     assert play.repository.git("merge-base", IMPROVE, mine) == mine
-    assert "adopted" in [row["event_type"] for row in play.document("tracking/events.json")]
+    events = [row["details"] for row in play.document("tracking/events.json")]
+    branch = [each for each in events if each["field"] == "improvement_branch"]
+    assert [(each["new_value"], each["source"]) for each in branch] == [(mine, "user")]
     assert findings(play.layout) == []
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -21,14 +21,17 @@ class RawDataRow(Record):
     sub_scores: dict[str, float] | None = None
 
 
+EventType = Literal["config_change", "phase_transition"]
+
+
 class TrackedEvent(Record):
-    """A change of configuration, phase or milestone."""
+    """A change of configuration, of the improvement branch, of phase or of milestone."""
 
     timestamp: str
-    event_type: str
-    """`config_change`, `phase_transition`, `milestone_reached`, `retracted`, …"""
+    event_type: EventType
     iteration: int
     details: dict[str, Any]
+    """`field`, `old_value`, `new_value`, `source`; whatever else is known of it."""
 
 
 class Baseline(Record):

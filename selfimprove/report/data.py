@@ -10,10 +10,9 @@ from selfimprove.contracts.base import FAMILIES, Direction
 from selfimprove.contracts.benchmark import BenchmarkResult
 from selfimprove.contracts.merge import MergeReport
 from selfimprove.contracts.tracking import Baseline, RawDataRow, TrackedEvent
+from selfimprove.store.projections import IMPROVEMENT_BRANCH
 
 Interval = tuple[float, float]
-MOVED = frozenset({"adopted", "restored", "retracted"})
-"""Events after which the best score is another, without a tournament."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,8 @@ def _best(
     points = _won(subject, attempts) | _reported(subject, reports)
     for event in events:
         moved_to = event.details.get("score")
-        if event.event_type in MOVED and isinstance(moved_to, int | float):
+        moved = event.details.get("field") == IMPROVEMENT_BRANCH
+        if moved and isinstance(moved_to, int | float):
             points[event.iteration] = BestPoint(event.iteration, float(moved_to))
     for iteration in sorted(points):
         yield points[iteration]

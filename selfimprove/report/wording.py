@@ -179,7 +179,7 @@ def _ideas(_: State, payload: Payload) -> Line:
 def _detail(words: str) -> Callable[[State, Payload], Line]:
     def line(_: State, payload: Payload) -> Line:
         details = payload.get("details", {})
-        told = details.get("milestone") or details.get("new_value") or details.get("reason") or ""
+        told = details.get("new_value") or details.get("reason") or ""
         return Line(f"{words}{f': {told}' if told else ''}")
 
     return line

@@ -21,19 +21,21 @@ _COMPARE = {
 def transitions(state: State, goal: Goal) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """What the incumbent has reached since the last round: (about, event, details)."""
     values = known_values(state, goal)
+    before = state.settings.current_milestone if state.settings else None
     for milestone in goal.milestones:
         if milestone.name not in state.milestones and holds(milestone.target, values):
-            reached: dict[str, Any] = {"milestone": milestone.name, "target": milestone.target}
+            reached = _moved("current_milestone", before, milestone.name)
+            reached["target"] = milestone.target
+            before = milestone.name
             yield f"milestone_{milestone.name}", "milestone_reached", reached
     phase = next((each for each in goal.phases if each.name == state.phase), None)
     if phase and phase.targets and all(holds(target, values) for target in phase.targets):
-        details: dict[str, Any] = {
-            "field": "current_phase",
-            "old_value": phase.name,
-            "new_value": _after(goal, phase),
-            "source": "goal",
-        }
+        details = _moved("current_phase", phase.name, _after(goal, phase))
         yield f"phase_{phase.name}", "phase_transition", details
+
+
+def _moved(field: str, old: str | None, new: str | None) -> dict[str, Any]:
+    return {"field": field, "old_value": old, "new_value": new, "source": "goal"}
 
 
 def _after(goal: Goal, phase: Phase) -> str | None:

@@ -20,11 +20,21 @@ from selfimprove.contracts.iteration import (
     StepStatus,
     TournamentProgress,
 )
-from selfimprove.contracts.tracking import RawDataRow, TrackedEvent
+from selfimprove.contracts.tracking import EventType, RawDataRow, TrackedEvent
 from selfimprove.store import layout
 from selfimprove.store.files import json_bytes, row_bytes
-from selfimprove.store.fold_run import TRACKED_EVENTS
 from selfimprove.store.state import Round, State
+
+IMPROVEMENT_BRANCH = "improvement_branch"
+"""`details.field` of an event that moved the improvement branch without a tournament."""
+BRANCH_EVENTS = frozenset({"adopted", "restored", "retracted"})
+_EVENT_TYPES: dict[str, EventType] = {
+    "config_change": "config_change",
+    **dict.fromkeys(BRANCH_EVENTS, "config_change"),
+    "phase_transition": "phase_transition",
+    "milestone_reached": "phase_transition",
+}
+"""Event of the journal that also stands in tracking/events.json -> its type there."""
 
 
 @dataclass(frozen=True)
@@ -176,12 +186,25 @@ def rows(envelope: Envelope) -> Rows:
             row_bytes(RawDataRow.parse(row, envelope.id).document()) for row in payload["rows"]
         ]
         attempts = [row_bytes(row) for row in payload["attempts"]]
-    elif event in TRACKED_EVENTS:
-        tracked = TrackedEvent(
-            timestamp=envelope.timestamp,
-            event_type=str(event),
-            iteration=payload["iteration"],
-            details=payload["details"],
-        )
-        events = [row_bytes(tracked.document())]
+    elif event in _EVENT_TYPES:
+        events = [row_bytes(tracked(envelope, str(event)).document())]
     return Rows(raw_data, events, attempts)
+
+
+def tracked(envelope: Envelope, event: str) -> TrackedEvent:
+    """A journaled event in the contract's terms, which know of two types alone."""
+    payload, details = envelope.payload, envelope.payload["details"]
+    if event in BRANCH_EVENTS:
+        details = {
+            "field": IMPROVEMENT_BRANCH,
+            "old_value": details.get("was"),
+            "new_value": payload["published"],
+            "source": "user",
+            **details,
+        }
+    return TrackedEvent(
+        timestamp=envelope.timestamp,
+        event_type=_EVENT_TYPES[event],
+        iteration=payload["iteration"],
+        details=details,
+    )

@@ -52,7 +52,10 @@ def test_a_merge_report_has_the_last_word_on_its_round(tmp_path) -> None:
 
 def test_a_retraction_moves_the_best_score_back() -> None:
     event = TrackedEvent(
-        timestamp="t", event_type="retracted", iteration=2, details={"score": 140.0}
+        timestamp="t",
+        event_type="config_change",
+        iteration=2,
+        details={"field": "improvement_branch", "score": 140.0},
     )
     rows = [row(1, "a", 120.0, True)]
     history = score_history(SUBJECT, rows, a_baseline(140.0), extras=Extras(events=(event,)))

@@ -40,21 +40,21 @@ def test_phases_and_milestones_become_events(stage: Stage) -> None:
     assert play.document("tracking/events.json") == []
     play.run(max_iterations=3)
     events = [
-        (row["event_type"], row["iteration"], row["details"].get("milestone"))
+        (row["event_type"], row["iteration"], row["details"]["field"])
         for row in play.document("tracking/events.json")
         if row["event_type"] != "config_change"
     ]
     assert events == [
-        ("milestone_reached", 2, "below_80"),
-        ("phase_transition", 2, None),
-        ("phase_transition", 3, None),
+        ("phase_transition", 2, "current_milestone"),
+        ("phase_transition", 2, "current_phase"),
+        ("phase_transition", 3, "current_phase"),
     ]
     changes = [
         (row["details"]["old_value"], row["details"]["new_value"])
         for row in play.document("tracking/events.json")
         if row["event_type"] == "phase_transition"
     ]
-    assert changes == [("first", "second"), ("second", None)]
+    assert changes == [(None, "below_80"), ("first", "second"), ("second", None)]
     settings = play.document("state/agent-settings.json")
     assert settings["current_milestone"] == "below_80"
     assert findings(play.layout) == []
