@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from selfimprove.agents.base import Agent
 from selfimprove.agents.registry import make_agent, specs_for
@@ -54,6 +55,8 @@ class Deadline:
     """When the run must have ended, by the monotonic clock."""
 
     at: float | None = None
+    began: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """When this start began, by the time of day as the record has it."""
 
     def left(self) -> float | None:
         """Seconds left; None where there is no end."""

@@ -69,13 +69,19 @@ class AgentPaths(Record):
 
 
 class Limit(Record):
-    """A budget for one scope; a limit that is None does not bind."""
+    """A budget for one scope; a limit that is None does not bind.
+
+    Once one is reached no further call is made and the run stops, resumably, with status `budget`.
+    Agents asked side by side all finish, so that their cost may pass the limit.
+    """
 
     additions: ClassVar[frozenset[str]] = frozenset({"tokens", "usd", "minutes", "calls"})
 
     tokens: int | None = None
     usd: float | None = None
     minutes: float | None = None
+    """Time at work since this start; a pause is not counted, and the next start counts anew. It
+    keeps measurements from beginning, too."""
     calls: int | None = None
 
 
@@ -101,7 +107,10 @@ class Settings(Record):
     patience: int = Field(default=10, ge=1)
     circuit_breaker_threshold: int = Field(default=3, ge=1)
     round_timeout: float | None = Field(default=None, gt=0)
-    """Seconds a round's agents and measurements may take."""
+    """Seconds at work that a round's agents and first measurements may take. Then agents are cut
+    short, none is asked any more and no candidate is measured for the first time: an executor
+    without a score gets `timeout`. What was measured goes on to the tournament, which is not bound
+    by it; a pause is not counted."""
     target_branch: str = ""
     """The branch the improvement branch is born from; the one checked out where empty."""
     topic_slug: str = Field(default="default", pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")

@@ -13,7 +13,8 @@ from selfimprove.agents.replies import KeptReply, request_key
 from selfimprove.contracts.agent import AgentRequest
 from selfimprove.contracts.envelope import Draft, tool_call, tool_result
 from selfimprove.deps import Deps
-from selfimprove.steps.base import round_of
+from selfimprove.steps.base import EndRun, round_of
+from selfimprove.steps.budget import out_of_round, round_over, used_up_for
 from selfimprove.store.state import State
 
 T = TypeVar("T")
@@ -51,6 +52,8 @@ class Ask:
 
 Answer = KeptReply | AgentFailure
 Asking = Generator[Draft, State, dict[str, Answer]]
+Answered = Generator[Draft, State, tuple[State, dict[str, Answer], str]]
+"""The answers there are, and which budget kept the others from being asked; empty where none."""
 
 TRIES = 2
 """An agent that fails is asked once more with the error, then left out of the round."""
@@ -95,43 +98,64 @@ def again(ask: Ask, failure: AgentFailure) -> Ask:
 
 
 def ask_all(state: State, deps: Deps, asks: Sequence[Ask]) -> Asking:
-    """Ask every agent at once; returns each one's answer by its key, in the order asked."""
+    """Ask every agent at once; returns each one's answer by its key, in the order asked.
+
+    Where a budget is used up, whoever is being asked may finish; then EndRun is raised.
+    """
+    _, answers, refused = yield from ask_affordable(state, deps, asks)
+    if refused:
+        raise EndRun("budget", refused)
+    return answers
+
+
+def ask_affordable(state: State, deps: Deps, asks: Sequence[Ask]) -> Answered:
+    """The same, for a caller that makes use of what answers there are before it ends the run."""
     answers: dict[str, Answer] = {}
     running: dict[Future[KeptReply], Ask] = {}
+    owed, refused = list(asks), ""
     with Pool[KeptReply](deps, len(asks)) as pool:
-        for ask in asks:
-            kept = yield from kept_reply(state, ask)
-            if kept is not None:
-                answers[ask.key] = kept
-                continue
-            yield intent(ask)
-            running[pool.submit(partial(ask.worker, ask.request))] = ask
-        while running:
+        while owed or running:
+            for ask in owed:
+                state, kept = yield from kept_reply(state, ask)
+                if kept is not None:
+                    answers[ask.key] = kept
+                elif round_over(state, deps):
+                    answers[ask.key] = out_of_round()
+                elif told := why_not(state, deps, ask):
+                    refused = told
+                else:
+                    state = yield intent(ask)
+                    running[pool.submit(partial(ask.worker, ask.request))] = ask
+            owed = []
+            if not running:
+                break
             done = pool.wait(running)
             for future in sorted(done, key=lambda each: running[each].key):
                 ask = running.pop(future)
                 answer = settled(future)
-                yield outcome(ask, answer)
-                if not isinstance(answer, AgentFailure) or ask.attempt >= TRIES:
+                state = yield outcome(ask, answer)
+                if isinstance(answer, AgentFailure) and ask.attempt < TRIES:
+                    owed.append(again(ask, answer))
+                else:
                     answers[ask.key] = answer
-                    continue
-                ask = again(ask, answer)
-                kept = yield from kept_reply(state, ask)
-                if kept is not None:
-                    answers[ask.key] = kept
-                    continue
-                yield intent(ask)
-                running[pool.submit(partial(ask.worker, ask.request))] = ask
-    return {ask.key: answers[ask.key] for ask in asks}
+    return state, {ask.key: answers[ask.key] for ask in asks if ask.key in answers}, refused
 
 
-def kept_reply(state: State, ask: Ask) -> Generator[Draft, State, KeptReply | None]:
+def why_not(state: State, deps: Deps, ask: Ask) -> str:
+    """Which budget forbids another call; empty where none does."""
+    return used_up_for(state, deps.config.settings, deps.deadline, ask.correlation_id)
+
+
+Kept = Generator[Draft, State, tuple[State, KeptReply | None]]
+
+
+def kept_reply(state: State, ask: Ask) -> Kept:
     """The reply kept from before a crash; charged now where the crash came before that."""
     kept = ask.worker.kept(ask.request)
     if kept is not None and kept.key not in round_of(state).answered:
         yield intent(ask)
-        yield outcome(ask, kept)
-    return kept
+        state = yield outcome(ask, kept)
+    return state, kept
 
 
 def settled(future: Future[KeptReply]) -> Answer:

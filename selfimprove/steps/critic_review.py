@@ -29,6 +29,7 @@ from selfimprove.review.quality import quality_report
 from selfimprove.review.rules import review_plan
 from selfimprove.steps.asking import Answer, Ask, ask_all
 from selfimprove.steps.base import Drafts, round_of, topic
+from selfimprove.steps.budget import hurried
 from selfimprove.steps.context import common, for_offline, request
 from selfimprove.steps.planning import plan_all
 from selfimprove.steps.reviewing import review_context
@@ -144,7 +145,7 @@ def _reviewer(state: State, deps: Deps, name: str, role: AgentRole, reviewer: st
     }
     if agent.spec == "offline":
         context |= for_offline(state, deps)
-    worker = deps.workshop.reader(agent, current.incumbent.commit)
+    worker = deps.workshop.reader(hurried(agent, state, deps), current.incumbent.commit)
     asked = request(state, role, reviewer, context, f"{name}_{planner.revision}")
     about = topic(state, "critic_review", name, reviewer)
     return Ask(about, asked, agent.spec, worker, name=f"{name}/{reviewer}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -25,8 +25,10 @@ from selfimprove.steps.asking import (
     intent,
     kept_reply,
     outcome,
+    why_not,
 )
-from selfimprove.steps.base import round_of, topic
+from selfimprove.steps.base import EndRun, round_of, topic
+from selfimprove.steps.budget import hurried, out_of_round, round_over
 from selfimprove.steps.context import common, request
 from selfimprove.store.state import Candidate, State
 from selfimprove.workshop import Inspection
@@ -61,58 +63,68 @@ _Came = KeptReply | Inspection
 
 
 def edit_all(state: State, deps: Deps) -> Flow:
-    """Bring every executor to a candidate commit or a result."""
+    """Bring every executor to a candidate commit or a result.
+
+    Where a budget is used up, whoever is at work may finish; then EndRun is raised.
+    """
     owing = [
         name
         for name, executor in round_of(state).executors.items()
         if executor.result is None and executor.candidate is None
     ]
-    running: dict[Future[_Came], _Work] = {}
     with Pool[_Came](deps, len(owing)) as pool:
+        engine = _Engine(pool)
+        running = engine.running
         for name in owing:
-            state = yield from _begin(state, deps, pool, running, _ask(state, deps, name, Mend()))
+            state = yield from _begin(state, deps, engine, _ask(state, deps, name, Mend()))
         while running:
             for future in sorted(pool.wait(running), key=lambda each: running[each].executor):
                 work = running.pop(future)
                 if isinstance(work, _Asking):
-                    state = yield from _answered(state, deps, (pool, running), work, future)
+                    state = yield from _answered(state, deps, engine, work, future)
                 else:
-                    state = yield from _inspected(state, deps, (pool, running), work, future)
+                    state = yield from _inspected(state, deps, engine, work, future)
+    if engine.refused:
+        raise EndRun("budget", engine.refused)
     return state
 
 
-_Engine = tuple[Pool[_Came], dict[Future[_Came], _Work]]
+@dataclass
+class _Engine:
+    pool: Pool[_Came]
+    running: dict[Future[_Came], _Work] = field(default_factory=dict)
+    refused: str = ""
+    """Why some executor could not be asked: a budget that is used up."""
 
 
-def _begin(
-    state: State,
-    deps: Deps,
-    pool: Pool[_Came],
-    running: dict[Future[_Came], _Work],
-    ask: Ask,
-) -> Flow:
+def _begin(state: State, deps: Deps, engine: _Engine, ask: Ask) -> Flow:
     name = ask.request.agent_id
-    kept = yield from kept_reply(state, ask)
+    state, kept = yield from kept_reply(state, ask)
     if kept is not None:
-        _inspect(deps, (pool, running), _Asking(name, ask), kept, state)
+        _inspect(deps, engine, _Asking(name, ask), kept, state)
+        return state
+    if round_over(state, deps):
+        return (yield _failed(state, name, out_of_round()))
+    if told := why_not(state, deps, ask):
+        engine.refused = told
         return state
     state = yield control(
         topic(state, "execution", name), "executor_status", executor=name, status="running"
     )
     state = yield intent(ask)
-    running[pool.submit(partial(ask.worker, ask.request))] = _Asking(name, ask)
+    work = engine.pool.submit(partial(ask.worker, ask.request))
+    engine.running[work] = _Asking(name, ask)
     return state
 
 
 def _answered(
     state: State, deps: Deps, engine: _Engine, work: _Asking, future: Future[_Came]
 ) -> Flow:
-    pool, running = engine
     error = future.exception()
     if isinstance(error, AgentFailure):
         state = yield outcome(work.ask, error)
         if work.ask.attempt < TRIES:
-            return (yield from _begin(state, deps, pool, running, again(work.ask, error)))
+            return (yield from _begin(state, deps, engine, again(work.ask, error)))
         return (yield _failed(state, work.executor, error))
     kept = future.result()
     assert isinstance(kept, KeptReply)
@@ -122,7 +134,6 @@ def _answered(
 
 
 def _inspect(deps: Deps, engine: _Engine, work: _Asking, kept: KeptReply, state: State) -> None:
-    pool, running = engine
     current = round_of(state)
     inspect = partial(
         deps.workshop.inspect,
@@ -131,13 +142,12 @@ def _inspect(deps: Deps, engine: _Engine, work: _Asking, kept: KeptReply, state:
         current.plan_of(work.executor),
         f"round_{current.number}/{work.executor}",
     )
-    running[pool.submit(inspect)] = _Inspecting(work.executor, work.ask, kept)
+    engine.running[engine.pool.submit(inspect)] = _Inspecting(work.executor, work.ask, kept)
 
 
 def _inspected(
     state: State, deps: Deps, engine: _Engine, work: _Inspecting, future: Future[_Came]
 ) -> Flow:
-    pool, running = engine
     found = future.result()
     assert isinstance(found, Inspection)
     fixes = int(work.ask.request.context.get("fix_attempt", 0))
@@ -158,7 +168,7 @@ def _inspected(
         )
     if found.feedback and fixes < deps.config.settings.max_fix_attempts:
         ask = _ask(state, deps, work.executor, Mend(fixes + 1, found.feedback, work.kept.commit))
-        return (yield from _begin(state, deps, pool, running, ask))
+        return (yield from _begin(state, deps, engine, ask))
     assert found.analysis is not None
     result = results.failure(work.executor, executor, found.analysis, found.disqualification)
     result = result.model_copy(update={"claim": work.kept.reply.output})
@@ -181,15 +191,18 @@ def _ask(state: State, deps: Deps, name: str, mend: Mend) -> Ask:
     }
     if mend.attempt:
         context["fix_attempt"] = mend.attempt
-    worker = deps.workshop.editor(agent, current.incumbent.commit, mend.commit, current.started_at)
+    worker = deps.workshop.editor(
+        hurried(agent, state, deps), current.incumbent.commit, mend.commit, current.started_at
+    )
     asked = request(state, "executor", name, context, f"fix_{mend.attempt}" if mend.attempt else "")
     return Ask(topic(state, "execution", name), asked, agent.spec, worker)
 
 
 def _failed(state: State, name: str, error: AgentFailure) -> Draft:
+    how = "was not asked" if str(error) == str(out_of_round()) else "failed twice"
     told = results.analysis(
         "timeout" if error.kind == "timeout" else "infrastructure",
-        f"the executor failed twice: {error}",
+        f"the executor {how}: {error}",
         "the agent that was to carry the plan out gave no usable answer",
         "the plan itself was not tested",
     )

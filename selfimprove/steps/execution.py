@@ -7,11 +7,12 @@ from collections.abc import Generator
 from selfimprove.bench.failures import Failed
 from selfimprove.bench.seeds import pair_seed, takes_seed
 from selfimprove.contracts.base import utc_now
-from selfimprove.contracts.benchmark import BenchmarkResult
+from selfimprove.contracts.benchmark import BenchmarkResult, FailureAnalysis
 from selfimprove.contracts.envelope import Draft, control, tool_call, tool_result
 from selfimprove.deps import Deps
 from selfimprove.steps import results
 from selfimprove.steps.base import Drafts, EndRun, round_of, topic
+from selfimprove.steps.budget import ROUND_OVER, ensure_minutes, round_over
 from selfimprove.steps.editing import edit_all
 from selfimprove.store.state import Facts, State
 
@@ -55,8 +56,11 @@ def _measure(state: State, deps: Deps, name: str) -> Generator[Draft, State, Sta
             "plan something that has not been tried on this incumbent",
         )
         return (yield result_draft(state, results.failure(name, executor, told)))
-    ensure_time(deps, expected_seconds(state))
+    if round_over(state, deps):
+        return (yield result_draft(state, results.failure(name, executor, _unmeasured())))
     about = topic(state, "execution", name, "measure")
+    ensure_minutes(state, deps, about)
+    ensure_time(deps, expected_seconds(state))
     yield control(about, "executor_status", executor=name, status="measuring")
     seed = screening_seed(facts, deps, current.number)
     call = tool_call(
@@ -82,6 +86,15 @@ def _measure(state: State, deps: Deps, name: str) -> Generator[Draft, State, Sta
         told_why = results.regression(sample.score, current.incumbent, facts.metric)
         result = result.model_copy(update={"failure_analysis": told_why})
     return (yield result_draft(state, result.model_copy(update={"timestamp": utc_now()})))
+
+
+def _unmeasured() -> FailureAnalysis:
+    return results.analysis(
+        "timeout",
+        f"not measured: {ROUND_OVER}",
+        "the round's agents and measurements took longer than a round may",
+        "the plan itself was not tested",
+    )
 
 
 def screening_seed(facts: Facts, deps: Deps, number: int) -> int | None:

@@ -10,8 +10,9 @@ from selfimprove.contracts.envelope import Draft, control, plan_step
 from selfimprove.deps import Deps
 from selfimprove.review.critique import feedback
 from selfimprove.review.families import assign
-from selfimprove.steps.asking import Ask, ask_all
-from selfimprove.steps.base import Drafts, round_of, topic
+from selfimprove.steps.asking import Ask, ask_affordable
+from selfimprove.steps.base import Drafts, EndRun, round_of, topic
+from selfimprove.steps.budget import hurried
 from selfimprove.steps.context import common, for_offline, request
 from selfimprove.steps.reviewing import family_facts
 from selfimprove.store.state import PlannerState, State
@@ -39,13 +40,15 @@ def run(state: State, deps: Deps) -> Drafts:
 def plan_all(state: State, deps: Deps, planners: Iterable[str]) -> Generator[Draft, State, State]:
     """Ask these planners for a plan, or for a revision of the one they have."""
     asks = [_ask(state, deps, name, round_of(state).planners[name]) for name in planners]
-    answers = yield from ask_all(state, deps, asks)
+    state, answers, refused = yield from ask_affordable(state, deps, asks)
     for name, answer in answers.items():
         about = topic(state, "planning", name)
         if isinstance(answer, AgentFailure):
             state = yield control(about, "planner_failed", planner=name, error=str(answer))
         else:
             state = yield plan_step(about, "plan", plan=answer.reply.output)
+    if refused:
+        raise EndRun("budget", refused)
     return state
 
 
@@ -62,7 +65,7 @@ def _ask(state: State, deps: Deps, name: str, planner: PlannerState) -> Ask:
     context = common(state, deps) | _told(state, planner)
     if agent.spec == "offline":
         context |= for_offline(state, deps)
-    worker = deps.workshop.reader(agent, round_of(state).incumbent.commit)
+    worker = deps.workshop.reader(hurried(agent, state, deps), round_of(state).incumbent.commit)
     call = f"plan_{round_of(state).attempt + 1}"
     if planner.critique_round:
         call += f"_revision_{planner.critique_round}"

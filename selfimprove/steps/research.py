@@ -7,6 +7,7 @@ from selfimprove.contracts.envelope import control, plan_step
 from selfimprove.deps import Deps
 from selfimprove.steps.asking import Ask, ask_all
 from selfimprove.steps.base import Drafts, round_of, topic
+from selfimprove.steps.budget import hurried
 from selfimprove.steps.context import common, for_offline, request
 from selfimprove.store.state import State
 
@@ -25,7 +26,7 @@ def run(state: State, deps: Deps) -> Drafts:
     context = common(state, deps)
     if agent.spec == "offline":
         context |= for_offline(state, deps)
-    worker = deps.workshop.reader(agent, round_of(state).incumbent.commit)
+    worker = deps.workshop.reader(hurried(agent, state, deps), round_of(state).incumbent.commit)
     asked = request(state, "researcher", "researcher", context)
     answers = yield from ask_all(state, deps, [Ask(about, asked, agent.spec, worker)])
     answer = answers["researcher"]

@@ -6,6 +6,7 @@ from selfimprove.contracts.agent import RunStatus
 from selfimprove.contracts.envelope import control
 from selfimprove.contracts.settings import Settings
 from selfimprove.deps import Deadline, Deps
+from selfimprove.steps import budget
 from selfimprove.steps.base import Drafts, topic
 from selfimprove.store.state import State
 
@@ -24,10 +25,15 @@ def run(state: State, deps: Deps) -> Drafts:
 
 def why_stop(state: State, settings: Settings, deadline: Deadline) -> Stop | None:
     """The first rule that ends the run, or None."""
-    for rule in (_target, _plateau, _patience, _maximum, _breaker, _budget):
+    for rule in (_target, _plateau, _patience, _maximum, _breaker):
         stop = rule(state, settings)
         if stop:
             return stop
+    spent = budget.used_up(state, settings, deadline)
+    if not spent and state.status == "budget" and state.round and state.round.status != "completed":
+        spent = budget.used_up_within(state, settings, deadline)
+    if spent:
+        return "budget", spent
     if not deadline.allows(0):
         return "time", "the time given is over"
     return None
@@ -62,8 +68,10 @@ def _patience(state: State, settings: Settings) -> Stop | None:
 
 
 def _maximum(state: State, settings: Settings) -> Stop | None:
-    if state.number >= settings.max_iterations:
-        return "max_iterations", f"{state.number} of {settings.max_iterations} iterations are done"
+    under_way = state.round is not None and state.round.status == "interrupted"
+    done = state.number - under_way
+    if done >= settings.max_iterations:
+        return "max_iterations", f"{done} of {settings.max_iterations} iterations are done"
     return None
 
 
@@ -72,16 +80,4 @@ def _breaker(state: State, settings: Settings) -> Stop | None:
     count = state.settings.circuit_breaker_count
     if count >= settings.circuit_breaker_threshold:
         return "circuit_breaker", f"{count} rounds in which nothing could be measured"
-    return None
-
-
-def _budget(state: State, settings: Settings) -> Stop | None:
-    limit, totals = settings.budget.run, state.totals
-    for name, spent, cap in (
-        ("calls", totals.calls, limit.calls),
-        ("tokens", totals.tokens, limit.tokens),
-        ("usd", totals.usd, limit.usd),
-    ):
-        if cap is not None and spent >= cap:
-            return "budget", f"{spent:g} {name} are spent, the budget is {cap:g}"
     return None

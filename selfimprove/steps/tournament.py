@@ -18,6 +18,7 @@ from selfimprove.contracts.envelope import Draft, control, tool_call, tool_resul
 from selfimprove.contracts.merge import MergeReport, MergeWinner
 from selfimprove.deps import Deps
 from selfimprove.steps.base import Drafts, round_of, topic
+from selfimprove.steps.budget import ensure_minutes
 from selfimprove.steps.execution import ensure_time, expected_seconds
 from selfimprove.steps.publishing import publish
 from selfimprove.store.state import Confirmation, Incumbent, State
@@ -96,6 +97,7 @@ def _pairs(state: State, deps: Deps, name: str, merge_commit: str) -> Flow:
             scores = {"score_before": verdict.score_before, "score_after": verdict.score_after}
             return (yield _settle(about, name, verdict.holds, verdict.reason, scores))
         wanted = pairs_wanted(facts.deterministic) - len(pairs)
+        ensure_minutes(state, deps, about)
         ensure_time(deps, 2 * wanted * expected_seconds(state))
         call = tool_call(
             f"{about}/pair_{len(pairs) + 1}",
