@@ -15,6 +15,20 @@ from selfimprove.errors import ConfigError
 from selfimprove.expressions import contradiction, expression
 from selfimprove.words import in_words
 
+NOT_YET = (
+    "holdout_command",
+    "constraints",
+    "sub_scores",
+    "regression_threshold",
+    "significance",
+    "services",
+    "export_git",
+    "critique_execution",
+    "auto_pr",
+    "upstream_url",
+)
+"""Settings that are read and checked but that nothing carries out yet; said, where they are set."""
+
 ROLES: tuple[str, ...] = get_args(AgentRole)
 
 
@@ -36,6 +50,7 @@ def check(settings: Settings, goal: Goal, origins: Origins) -> Iterator[str]:
     _check_agents(settings, origins)
     _check_variables(settings, origins)
     yield from _doubts(settings, goal, origins)
+    yield from _not_in_force(settings, origins)
 
 
 def _check_direction(settings: Settings, goal: Goal, origins: Origins) -> None:
@@ -128,8 +143,25 @@ def _doubts(settings: Settings, goal: Goal, origins: Origins) -> Iterator[str]:
             f"primary_metric is {settings.primary_metric!r} ({origins.where('primary_metric')}), "
             f"while goal.md's target {goal.metric.target_value} is for {goal.metric.name!r}"
         )
-    if settings.auto_pr and not settings.auto_push:
-        yield "auto_pr has no effect without auto_push"
     limits = settings.round_timeout, settings.benchmark_timeout
     if limits[0] and limits[1] and limits[0] < limits[1]:
         yield "round_timeout is shorter than benchmark_timeout: a round may end first"
+
+
+def _not_in_force(settings: Settings, origins: Origins) -> Iterator[str]:
+    """One line on everything that is set and has no effect, so that nobody relies on it."""
+    default = Settings()
+    named = [
+        _as_said(settings, name, origins)
+        for name in NOT_YET
+        if getattr(settings, name) != getattr(default, name)
+    ]
+    if named:
+        yield f"not in force in this version: {', '.join(named)}"
+
+
+def _as_said(settings: Settings, name: str, origins: Origins) -> str:
+    value = getattr(settings, name)
+    if not origins.from_goal(name) or not isinstance(value, list | dict):
+        return name
+    return f"{name} of goal.md ({'; '.join(value)})"
