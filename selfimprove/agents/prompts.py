@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import to_json
+
 from selfimprove import resources
 from selfimprove.agents.schemas import output_schema
 from selfimprove.agents.skills import load_skill
@@ -77,9 +79,7 @@ def render(question: Question) -> str:
 
 def quoted(value: Any, limit: int) -> str:
     """Fence a value so that nothing in it can end the fence, cut in the middle at `limit`."""
-    text = (
-        value if isinstance(value, str) else json.dumps(_said(value), ensure_ascii=False, indent=1)
-    )
+    text = value if isinstance(value, str) else to_json(_said(value), indent=1).decode()
     text = shortened(text, limit)
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
