@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from selfimprove.bench.compare import holds
 from selfimprove.contracts.envelope import Envelope
 from selfimprove.errors import ConfigError
 from selfimprove.places import root_of
-from selfimprove.steps.tournament import ranked
+from selfimprove.steps.replaying import Known, differences
+from selfimprove.store.attempts import Attempts
 from selfimprove.store.fold import fold_one
 from selfimprove.store.journal import last_checkpoint
 from selfimprove.store.layout import Layout
@@ -34,7 +34,8 @@ def replay(options: ReplayOptions) -> int:
             f"round {options.round} is not in the journal of {layout.root}", "see history"
         )
     state = State.parse(saved, f"checkpoint of round {options.round - 1}")
-    found = list(_differences(state, lines))
+    tried = [row for row in Attempts(layout.attempts).rows() if row["round"] < options.round]
+    found = list(_differences(state, lines, Known(tried)))
     if options.json:
         print(json.dumps({"round": options.round, "differences": found}, indent=2))  # noqa: T201
     else:
@@ -43,25 +44,10 @@ def replay(options: ReplayOptions) -> int:
     return 1 if found else 0
 
 
-def _differences(state: State, lines: list[Envelope]) -> Iterator[str]:
+def _differences(state: State, lines: list[Envelope], known: Known) -> Iterator[str]:
     for envelope in lines:
-        if envelope.type == "control":
-            yield from _decision(state, envelope, envelope.payload)
+        yield from differences(state, envelope, known)
         state = fold_one(state, envelope)
         saved = envelope.payload.get("state") if envelope.type == "control" else None
         if saved is not None and saved != state.document():
             yield f"{envelope.id}: the checkpoint is not what the round's lines fold to"
-
-
-def _decision(state: State, envelope: Envelope, payload: dict[str, Any]) -> Iterator[str]:
-    """What the state before a decision leads to, against what was decided."""
-    if payload.get("event") == "confirmation" and state.round and state.facts:
-        last = state.round.tournament.confirmations[-1]
-        verdict = holds(last.pairs, state.facts.direction, state.facts.deterministic)
-        if last.pairs and verdict.holds is not None and verdict.holds != payload["holds"]:
-            yield f"{envelope.id}: {last.executor_id}: the pairs say {verdict.reason}"
-    if payload.get("event") == "confirming" and state.round:
-        tried = [each.executor_id for each in state.round.tournament.confirmations]
-        following = [name for name in ranked(state) if name not in tried]
-        if following[:1] != [payload["executor"]]:
-            yield f"{envelope.id}: {payload['executor']} was tried, {following[:1]} ranks next"

@@ -10,6 +10,7 @@ from selfimprove.contracts.envelope import Draft, control
 from selfimprove.contracts.history import HistoryRecord, Loser, Winner
 from selfimprove.contracts.merge import MergeWinner
 from selfimprove.contracts.plan import Plan
+from selfimprove.contracts.settings import Settings
 from selfimprove.contracts.tracking import RawDataRow
 from selfimprove.deps import Deps
 from selfimprove.review.context import plan_key
@@ -22,7 +23,8 @@ from selfimprove.store.state import Confirmation, Round, State, Win
 def run(state: State, deps: Deps) -> Drafts:
     """Record the round, note milestones and phases, then clear away what it left behind."""
     if round_of(state).history is None:
-        state = yield _recorded(state, deps)
+        parent = deps.workshop.tree_oid(round_of(state).incumbent.commit)
+        state = yield recorded(state, deps.config.settings, parent)
     for about, event, details in transitions(state, deps.config.goal):
         state = yield control(
             topic(state, "recording", about),
@@ -33,7 +35,8 @@ def run(state: State, deps: Deps) -> Drafts:
     deps.workshop.tidy(keep=[state.incumbent.commit] if state.incumbent else [])
 
 
-def _recorded(state: State, deps: Deps) -> Draft:
+def recorded(state: State, settings: Settings, parent: str) -> Draft:
+    """What the round comes to, from its record; `parent` is the incumbent's tree."""
     current = round_of(state)
     winner = current.tournament.report.winner if current.tournament.report else None
     history = HistoryRecord(
@@ -51,8 +54,8 @@ def _recorded(state: State, deps: Deps) -> Draft:
         "recorded",
         history=history.document(),
         rows=[row.document() for row in _rows(current, winner)],
-        attempts=list(_attempts(state, deps, winner)),
-        counters=counters(state, deps.config.settings),
+        attempts=list(_attempts(state, parent, winner)),
+        counters=counters(state, settings),
         idea_fates=_idea_fates(current, winner),
         **more,
     )
@@ -149,9 +152,8 @@ def outcome(current: Round, name: str, result: BenchmarkResult, winner: str) -> 
     return "lost" if result.status == "success" else result.status
 
 
-def _attempts(state: State, deps: Deps, winner: MergeWinner | None) -> Iterator[dict[str, Any]]:
+def _attempts(state: State, parent: str, winner: MergeWinner | None) -> Iterator[dict[str, Any]]:
     current = round_of(state)
-    parent = deps.workshop.tree_oid(current.incumbent.commit)
     by_plan = {executor.plan_id: name for name, executor in current.executors.items()}
     for planner in current.planners.values():
         plan = planner.plan

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from selfimprove.contracts.base import FAMILIES
 from selfimprove.contracts.plan import Plan
+from selfimprove.contracts.settings import Settings
 from selfimprove.deps import Deps
 from selfimprove.review.context import ReviewContext
 from selfimprove.review.families import FamilyFacts, FamilyRecord
@@ -35,24 +37,30 @@ def recent_winners(state: State) -> tuple[str | None, ...]:
 
 
 def family_facts(state: State, deps: Deps) -> FamilyFacts:
-    """What families are chosen by."""
+    """What families are chosen by: the record, the tree and harness.md."""
+    commit = round_of(state).incumbent.commit
+    return replace(
+        recorded_facts(state, deps.attempts.rows(), deps.config.settings),
+        taxonomy=taxonomy(deps),
+        documentation=deps.workshop.documentation_in_scope(commit),
+        files=tuple(deps.workshop.editable(commit)),
+    )
+
+
+def recorded_facts(state: State, rows: Sequence[dict[str, Any]], settings: Settings) -> FamilyFacts:
+    """What the record alone says of families; `rows` are the attempts of the rounds before."""
     current = round_of(state)
-    rows = deps.attempts.rows()
     tries = Counter(row["approach_family"] for row in rows if row["outcome"] != "rejected")
     wins = Counter(row["approach_family"] for row in rows if row["outcome"] == "won")
     records = {family: FamilyRecord(tries[family], wins[family]) for family in tries}
     avoid = current.refinement.families_to_avoid if current.refinement else []
-    commit = current.incumbent.commit
     return FamilyFacts(
         round=current.number,
-        taxonomy=taxonomy(deps),
         recent_winners=recent_winners(state),
-        streak_limit=deps.config.settings.family_streak_limit,
-        documentation=deps.workshop.documentation_in_scope(commit),
+        streak_limit=settings.family_streak_limit,
         records=records,
         suggested=_promises(state),
         avoid=frozenset(avoid) | _standing(state),
-        files=tuple(deps.workshop.editable(commit)),
     )
 
 
@@ -75,9 +83,6 @@ def review_context(state: State, deps: Deps, earlier: Sequence[Plan]) -> ReviewC
     """The facts that a plan of this round is held against."""
     current = round_of(state)
     commit = current.incumbent.commit
-    shared = [
-        family for each in current.planners.values() if each.files for family in each.families
-    ]
     return ReviewContext(
         tree=deps.workshop.tree_view(commit),
         taxonomy=taxonomy(deps),
@@ -85,13 +90,20 @@ def review_context(state: State, deps: Deps, earlier: Sequence[Plan]) -> ReviewC
         streak_limit=deps.config.settings.family_streak_limit,
         documentation=deps.workshop.documentation_in_scope(commit),
         earlier=tuple(earlier),
-        narrowed=frozenset(shared),
-        losers=_losers(deps.attempts.rows()),
+        narrowed=narrowed(state),
+        losers=losers(deps.attempts.rows()),
         metrics=frozenset({deps.config.goal.metric.name, *current.incumbent.sub_scores}),
     )
 
 
-def _losers(rows: Sequence[dict[str, Any]]) -> dict[str, tuple[str, ...]]:
+def narrowed(state: State) -> frozenset[str]:
+    """Families that several planners of this round share, each with files of its own."""
+    planners = round_of(state).planners.values()
+    return frozenset(family for each in planners if each.files for family in each.families)
+
+
+def losers(rows: Sequence[dict[str, Any]]) -> dict[str, tuple[str, ...]]:
+    """What earlier attempts did that did not win -> their plans."""
     found: dict[str, tuple[str, ...]] = {}
     for row in rows:
         if row["outcome"] in LOST:

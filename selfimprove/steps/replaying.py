@@ -1,0 +1,311 @@
+"""Deriving the decisions of a round again from its record alone, and comparing; pure.
+
+What needs more than the record (the tree, harness.md, goal.md, the clock, an agent's reply) is
+taken from the record as it stands, and only what follows from it is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from selfimprove.bench.compare import holds
+from selfimprove.contracts.base import FAMILIES
+from selfimprove.contracts.benchmark import BenchmarkResult
+from selfimprove.contracts.envelope import Envelope
+from selfimprove.contracts.plan import Plan
+from selfimprove.contracts.settings import Settings
+from selfimprove.deps import LETTERS, Deadline
+from selfimprove.review import rules
+from selfimprove.review.context import ReviewContext, TreeView
+from selfimprove.review.critique import failures, panel_verdict, reviewed
+from selfimprove.review.families import assign
+from selfimprove.review.gates import decide
+from selfimprove.review.quality import quality_report
+from selfimprove.steps import recording, results
+from selfimprove.steps.base import round_of
+from selfimprove.steps.critic_review import _all_verdicts
+from selfimprove.steps.reviewing import losers, narrowed, recent_winners, recorded_facts
+from selfimprove.steps.stop_check import why_stop
+from selfimprove.steps.tournament import _outcome, ranked
+from selfimprove.store.attempts import Row
+from selfimprove.store.state import PlannerState, State
+
+FROM_THE_RECORD = (
+    rules.h001_one_hypothesis,
+    rules.h002_family_streak,
+    rules.h003_diversity,
+    rules.schema,
+    rules.history,
+)
+"""The rules that need neither the tree nor the goal."""
+NOT_OF_THE_RECORD = frozenset({"time", "failed", "user_stopped"})
+"""Decisions that the clock, a person or a moved branch made."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What stands in the record beside the state before a decision."""
+
+    attempts: Sequence[Row] = ()
+    """The attempts of the rounds before."""
+
+
+Payload = dict[str, Any]
+Check = Callable[[State, Payload, Known], Iterator[str]]
+
+
+def differences(state: State, envelope: Envelope, known: Known) -> Iterator[str]:
+    """What the state before an envelope leads to, against what the envelope says was decided."""
+    if state.round is None or state.facts is None:
+        return
+    payload = envelope.payload
+    if envelope.type == "critique" and "verdicts" in payload:
+        found = _ruling(state, payload, known)
+    elif envelope.type == "control" and payload.get("event") in CHECKS:
+        found = CHECKS[payload["event"]](state, payload, known)
+    else:
+        return
+    for line in found:
+        yield f"{envelope.id}: {line}"
+
+
+def _differs(what: str, recorded: Any, derived: Any) -> Iterator[str]:
+    """Name the innermost values that differ."""
+    if isinstance(recorded, dict) and isinstance(derived, dict):
+        for key in sorted({*recorded, *derived}):
+            yield from _differs(f"{what}.{key}", recorded.get(key), derived.get(key))
+    elif isinstance(recorded, list) and isinstance(derived, list) and len(recorded) == len(derived):
+        for number, pair in enumerate(zip(recorded, derived, strict=True), 1):
+            yield from _differs(f"{what}[{number}]", *pair)
+    elif recorded != derived:
+        yield f"{what}: {_short(recorded)} is recorded, {_short(derived)} follows from the record"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+def _settings(state: State) -> Settings:
+    return Settings.parse(state.config, "settings of the run")
+
+
+def _families(state: State, payload: Payload, known: Known) -> Iterator[str]:
+    """Own families of harness.md and documentation are known by their being dealt out at all."""
+    recorded = {name: given["families"] for name, given in payload["planners"].items()}
+    planners, settings = round_of(state).planners, _settings(state)
+    owing = [name for name, planner in planners.items() if planner.status == "pending"]
+    if not planners:
+        owing = [f"planner_{LETTERS[k]}" for k in range(settings.number_of_agents)]
+    hands = [recorded.get(name, []) for name in owing]
+    shift = (round_of(state).number - 1) % max(1, len(hands))
+    order = [*hands[shift:], *hands[:shift]]
+    turns = range(max((len(hand) for hand in order), default=0))
+    dealt = [hand[turn] for turn in turns for hand in order if turn < len(hand)]
+    own = dict.fromkeys(family for family in dealt if family not in FAMILIES)
+    files = [f for given in payload["planners"].values() for f in given.get("files", [])]
+    facts = replace(
+        recorded_facts(state, known.attempts, settings),
+        taxonomy=(*FAMILIES, *own),
+        documentation="documentation" in dealt,
+        files=tuple(dict.fromkeys(files)),
+    )
+    derived = {name: list(given.families) for name, given in assign(owing, facts).items()}
+    yield from _differs("families", recorded, derived)
+
+
+def _ruling(state: State, payload: Payload, known: Known) -> Iterator[str]:
+    planner = round_of(state).planners[payload["planner"]]
+    plan, said = planner.plan, payload["verdicts"]
+    if plan is None:
+        yield f"{payload['planner']} was judged without a plan"
+        return
+    context = _context(state, plan, said, known)
+    recorded = {each["rule"]: (each["passed"], each["code"]) for each in said}
+    for rule in FROM_THE_RECORD:
+        verdict = rule(plan, context)
+        yield from _differs(
+            f"{plan.plan_id}: {verdict.rule}",
+            recorded.get(verdict.rule),
+            (verdict.passed, verdict.code),
+        )
+    failed = [each for each in said if not each["passed"]]
+    told = {"verdict": "fail" if failed else "pass", "score": 0.0 if failed else 1.0}
+    yield from _differs(plan.plan_id, {name: payload[name] for name in told}, told)
+
+
+def _context(state: State, plan: Plan, said: list[Payload], known: Known) -> ReviewContext:
+    current = round_of(state)
+    before = [
+        each.plan
+        for each in current.planners.values()
+        if each.plan and not each.reviewed and each.verdicts and not failures(each.verdicts)
+    ]
+    own = [family for each in current.planners.values() for family in each.families]
+    if not any(each["code"] == "unknown_family" for each in said):
+        own.append(plan.approach_family)  # harness.md has it: the record cannot tell otherwise
+    return ReviewContext(
+        tree=TreeView(existing=frozenset(), in_scope=lambda _: True),
+        taxonomy=tuple(dict.fromkeys((*FAMILIES, *own))),
+        recent_winners=recent_winners(state),
+        streak_limit=_settings(state).family_streak_limit,
+        earlier=(*current.approved().values(), *before),
+        narrowed=narrowed(state),
+        losers=losers(known.attempts),
+    )
+
+
+def _gate(state: State, payload: Payload, _: Known) -> Iterator[str]:
+    settings = _settings(state)
+    planner: PlannerState = round_of(state).planners[payload["planner"]]
+    recorded = Plan.parse(payload["plan"], "plan")
+    if planner.plan is None:
+        yield f"{payload['planner']}: a decision on no plan"
+        return
+    verdicts = list(planner.verdicts)
+    if all(verdict.passed for verdict in verdicts):
+        critics, threshold = settings.number_of_max_critics, settings.approval_threshold
+        verdicts.append(panel_verdict(planner.critiques, critics, threshold))
+    gate = decide(
+        settings.gate_policy, verdicts, planner.critique_round + 1, settings.max_critique_rounds
+    ).document()
+    what = planner.plan.plan_id
+    yield from _differs(what, {name: payload.get(name) for name in gate}, gate)
+    derived = reviewed(planner.plan, verdicts, recorded.architect_review)
+    yield from _differs(what, recorded.document(), derived.document())
+
+
+def _quality(state: State, payload: Payload, _: Known) -> Iterator[str]:
+    recorded = payload["report"]
+    plans = [
+        (each.plan, _all_verdicts(each.plan, each.verdicts))
+        for each in round_of(state).planners.values()
+        if each.plan
+    ]
+    files = (recorded.get("suggested_refinement") or {}).get("files_in_scope", [])
+    derived = quality_report(plans, _settings(state).quality_threshold, files)
+    yield from _differs("quality", recorded, derived.document())
+
+
+def _again(state: State, payload: Payload, _: Known) -> Iterator[str]:
+    settings, report = _settings(state), round_of(state).quality
+    advised = report.suggested_refinement if report else None
+    allowed = settings.adaptive_refinement and round_of(state).attempt < settings.max_plan_retries
+    derived = advised.document() if advised and allowed else None
+    yield from _differs("planning_again", payload["refinement"], derived)
+
+
+def _executors(state: State, payload: Payload, _: Known) -> Iterator[str]:
+    derived = {name: plan.plan_id for name, plan in round_of(state).approved().items()}
+    yield from _differs("executors", payload["executors"], derived)
+
+
+def _result(state: State, payload: Payload, _: Known) -> Iterator[str]:
+    result = BenchmarkResult.parse(payload["result"], "result")
+    executor = round_of(state).executors[result.executor_id]
+    what, told = result.executor_id, result.failure_analysis
+    yield from _differs(f"{what}: plan_id", result.plan_id, executor.plan_id)
+    if not executor.samples:
+        yield from _differs(f"{what}: benchmark_score", result.benchmark_score, None)
+        late = told is not None and told.category == "timeout"
+        yield from _differs(f"{what}: status", result.status, "timeout" if late else "error")
+        return
+    sample = executor.samples[-1]
+    assert state.facts is not None
+    assert state.baseline is not None
+    yield from _differs(f"{what}: benchmark_score", result.benchmark_score, sample.score)
+    yield from _differs(f"{what}: sub_scores", result.sub_scores, sample.sub_scores)
+    status = results.screening(
+        sample.score, round_of(state).incumbent, state.baseline, state.facts.direction
+    )
+    yield from _differs(f"{what}: status", result.status, status)
+
+
+def _confirming(state: State, payload: Payload, _: Known) -> Iterator[str]:
+    tried = [each.executor_id for each in round_of(state).tournament.confirmations]
+    following = next((name for name in ranked(state) if name not in tried), None)
+    yield from _differs("confirming", payload["executor"], following)
+
+
+def _confirmation(state: State, payload: Payload, _: Known) -> Iterator[str]:
+    """Whether the pairs lead to what was decided; this alone knows how pairs are judged."""
+    assert state.facts is not None
+    last = round_of(state).tournament.confirmations[-1]
+    verdict = holds(last.pairs, state.facts.direction, state.facts.deterministic)
+    what = f"{last.executor_id}: confirmation"
+    if verdict.holds is None:  # a guard, or a measurement that gave no score, ended it
+        yield from _differs(f"{what}.holds", payload["holds"], False)
+        return
+    derived = {
+        "holds": verdict.holds,
+        "reason": verdict.reason,
+        "score_before": verdict.score_before,
+        "score_after": verdict.score_after,
+    }
+    yield from _differs(what, {name: payload.get(name) for name in derived}, derived)
+
+
+def _merged(state: State, payload: Payload, _: Known) -> Iterator[str]:
+    report, current = payload["report"], round_of(state)
+    tried = current.tournament.confirmations
+    won = next((each for each in tried if each.holds), None)
+    told = won or (tried[-1] if tried else None)
+    derived: Payload = {
+        "iteration": current.number,
+        **_outcome(state),
+        "re_benchmark_score": told.score_after if told else None,
+    }
+    yield from _differs("merge_report", {name: report[name] for name in derived}, derived)
+    evidence = (report.get("evidence") or {}).get("confirmations", [])
+    yield from _differs("confirmations", evidence, [each.document() for each in tried])
+    yield from _differs("merge_report: a winner", report["winner"] is not None, won is not None)
+    yield from _differs("merge_report: an incumbent", "incumbent" in payload, won is not None)
+    if won is None or report["winner"] is None or "incumbent" not in payload:
+        return
+    winner = {
+        "executor_id": won.executor_id,
+        "hypothesis": current.plan_of(won.executor_id).hypothesis,
+        "score_before": won.score_before,
+        "score_after": won.score_after,
+    }
+    yield from _differs("winner", {name: report["winner"][name] for name in winner}, winner)
+    incumbent = {"score": won.score_after, "sub_scores": report["winner"]["sub_scores"]}
+    recorded = {name: payload["incumbent"][name] for name in incumbent}
+    yield from _differs("incumbent", recorded, incumbent)
+
+
+def _recorded(state: State, payload: Payload, _: Known) -> Iterator[str]:
+    parent = next((row["parent"] for row in payload["attempts"]), "")
+    derived = recording.recorded(state, _settings(state), parent).payload
+    yield from _differs("recorded", {**payload, "step_id": derived["step_id"]}, derived)
+
+
+def _decided(state: State, payload: Payload, _: Known) -> Iterator[str]:
+    """The rules that end a run, the clock's aside."""
+    settings = _settings(state)
+    limit = settings.budget.run.model_copy(update={"minutes": None})
+    budget = settings.budget.model_copy(update={"run": limit})
+    stop = why_stop(state, settings.model_copy(update={"budget": budget}), Deadline())
+    if payload["decision"] in NOT_OF_THE_RECORD:
+        return
+    if payload["decision"] == "budget" and settings.budget.run.minutes is not None:
+        return
+    recorded = (payload["decision"], payload.get("reason", ""))
+    yield from _differs("decided", recorded, stop or ("go_on", ""))
+
+
+CHECKS: dict[str, Check] = {
+    "families_assigned": _families,
+    "gate": _gate,
+    "quality": _quality,
+    "planning_again": _again,
+    "executors_named": _executors,
+    "result": _result,
+    "confirming": _confirming,
+    "confirmation": _confirmation,
+    "merge_report": _merged,
+    "recorded": _recorded,
+    "decided": _decided,
+}
