@@ -22,6 +22,9 @@ STEPS = (
     "research", "planning", "critic_review", "execution", "tournament", "recording", "stop_check",
 )  # fmt: skip
 
+QUICK = ("research", "critic_review", "execution", "tournament")
+"""Steps that the quick suite cuts; after any line of any step: the long one."""
+
 
 class Died(BaseException):
     """Stands for the end of the process: nothing of the run's own catches it."""
@@ -156,19 +159,28 @@ def rich(module_stage: Callable[..., Rehearsal]) -> Stand:
     return Stand(play, rounds=1)
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    "step",
+    [step if step in QUICK else pytest.param(step, marks=pytest.mark.long) for step in STEPS],
+)
 def test_a_run_that_dies_in_any_step_ends_the_same_once_resumed(plain: Stand, step: str) -> None:
     lines = plain.lines(step)
     plain.check(lines[len(lines) // 2], die=True)
 
 
-@pytest.mark.parametrize("step", ["planning", "execution"])
+@pytest.mark.parametrize("step", [pytest.param("planning", marks=pytest.mark.long), "execution"])
 def test_a_run_that_is_stopped_in_any_step_ends_the_same(plain: Stand, step: str) -> None:
     lines = plain.lines(step)
     plain.check(lines[len(lines) // 3], die=False)
 
 
-@pytest.mark.parametrize("event", ["config_change", "gate", "git.publish", "recorded"])
+@pytest.mark.parametrize(
+    "event",
+    [
+        "git.publish",
+        *(pytest.param(e, marks=pytest.mark.long) for e in ("config_change", "gate", "recorded")),
+    ],
+)
 def test_a_run_that_dies_where_much_is_at_stake(plain: Stand, event: str) -> None:
     named = [(e.payload.get("event"), e.payload.get("tool")) for e in plain.seen]
     plain.check(next(k for k, names in enumerate(named, 1) if event in names), die=True)

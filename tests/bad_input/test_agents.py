@@ -29,9 +29,8 @@ def failures(target: Repository) -> list[str]:
     return [result["error"] for result in results if result.get("ok") is False]
 
 
-@pytest.mark.parametrize(
-    "role", ["planner", later("executor"), later("researcher"), later("critic")]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("role", ["planner", "executor", "researcher", "critic"])
 def test_prose_around_the_answer(machine: Machine, target: Repository, role: str) -> None:
     with untouched(target.path):
         answer = machine.run(target.path, agent=spoken("prose", role)).worked()
@@ -42,7 +41,7 @@ def test_prose_around_the_answer(machine: Machine, target: Repository, role: str
 @pytest.mark.parametrize(
     ("how", "says"),
     [
-        ("silent", "planner_a printed no answer"),
+        later("silent", "planner_a printed no answer"),
         later("dies", "planner_a exited with 7: the licence has run out"),
         later("binary", "planner_a's output"),
         ("huge-answer", "8388608 are allowed"),
@@ -62,6 +61,7 @@ def test_a_planner_without_an_answer(
     assert machine.call("validate", target.path).code == 0
 
 
+@pytest.mark.long
 def test_an_executor_without_an_answer(machine: Machine, target: Repository) -> None:
     machine.run(target.path, agent=spoken("silent", "executor")).worked()
     (result,) = (target.path / ROOT / "state/results/round_1").iterdir()
@@ -71,7 +71,8 @@ def test_an_executor_without_an_answer(machine: Machine, target: Repository) -> 
     assert branches(target.path) == ["refs/heads/main"]
 
 
-@pytest.mark.parametrize("role", ["researcher", later("architect"), later("critic")])
+@pytest.mark.long
+@pytest.mark.parametrize("role", ["researcher", "architect", "critic"])
 def test_an_adviser_without_an_answer_stops_nothing(
     machine: Machine, target: Repository, role: str
 ) -> None:
@@ -83,6 +84,7 @@ def test_an_adviser_without_an_answer_stops_nothing(
     assert machine.call("validate", target.path).code == 0
 
 
+@pytest.mark.long
 def test_a_hundred_megabytes(machine: Machine, target: Repository) -> None:
     with untouched(target.path):
         machine.run(target.path, agent=spoken("flood")).worked()

@@ -113,6 +113,7 @@ def test_a_tool_outside_the_room(
         assert "taken as they stand and sealed: tools/measure" in answer.err
 
 
+@pytest.mark.long
 def test_an_interpreter_outside_the_room(machine: Machine, tmp_path: Path) -> None:
     """Named by its absolute path in a folder that the room does not show."""
     program = tmp_path / "elsewhere/bin/measure"

@@ -64,7 +64,7 @@ def fills_up(machine: Machine, target: Repository, at: int) -> bool:
     return noticed
 
 
-@pytest.mark.parametrize("at", [3, 70])
+@pytest.mark.parametrize("at", [3, later(70)])
 def test_a_disk_that_fills_up(machine: Machine, target: Repository, at: int) -> None:
     assert fills_up(machine, target, at)
 
@@ -107,7 +107,7 @@ def test_documents_on_a_full_disk(
 
 
 @AS_ROOT
-@pytest.mark.parametrize("size", ["4k", later("64k"), later("100k")])
+@pytest.mark.parametrize("size", [later("4k"), later("64k"), later("100k")])
 def test_trees_on_a_full_disk(
     machine: Machine, target: Repository, tmp_path: Path, size: str
 ) -> None:
@@ -187,6 +187,7 @@ def started(machine: Machine, target: Repository, *more: str) -> subprocess.Pope
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+@pytest.mark.long
 def test_a_second_run_of_the_same_topic(machine: Machine, target: Repository) -> None:
     first = started(machine, target, "--agent", spoken("endless"))
     try:

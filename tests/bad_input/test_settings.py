@@ -162,6 +162,7 @@ def test_a_journal_line_of_another_shape(machine: Machine, target: Repository) -
     assert documents(target) == before
 
 
+@pytest.mark.long
 def test_a_torn_last_line_is_mended(machine: Machine, target: Repository) -> None:
     machine.improved(target.path)
     journal = target.path / ROOT / "state/journal/round_1.jsonl"
@@ -198,7 +199,7 @@ def test_damaged_documents_are_found_and_rebuilt(machine: Machine, target: Repos
         assert place.read_bytes() == whole
 
 
-@pytest.mark.parametrize("name", ["state/attempts.jsonl", later("tracking/raw_data.json")])
+@pytest.mark.parametrize("name", [later("state/attempts.jsonl"), later("tracking/raw_data.json")])
 def test_a_run_goes_on_beside_a_damaged_document(
     machine: Machine, target: Repository, name: str
 ) -> None:

@@ -180,6 +180,7 @@ def test_detached_head(machine: Machine, target: Repository) -> None:
     assert IMPROVE in branches(target.path)
 
 
+@pytest.mark.long
 def test_shallow_clone(machine: Machine, target: Repository, tmp_path: Path) -> None:
     target.commit({"src/other.py": "SIZE = 8\n"})
     place = tmp_path / "shallow"
@@ -217,12 +218,14 @@ def test_a_sub_directory_as_repo(machine: Machine, tmp_path: Path) -> None:
     assert tracked(whole.path, IMPROVE, "part/src/conf.py") == "LIMIT = 50"
 
 
+@pytest.mark.long
 def test_submodules_that_are_there(machine: Machine, target: Repository, tmp_path: Path) -> None:
     _with_submodule(target, tmp_path)
     machine.improved(target.path)
     assert git(target.path, "ls-tree", IMPROVE, "lib").startswith("160000 commit")
 
 
+@pytest.mark.long
 def test_lfs_files_that_are_there(machine: Machine, target: Repository) -> None:
     oid = _with_lfs(target, b"31")
     place = target.path / ".git/lfs/objects" / oid[:2] / oid[2:4] / oid
@@ -232,6 +235,7 @@ def test_lfs_files_that_are_there(machine: Machine, target: Repository) -> None:
     assert oid in tracked(target.path, IMPROVE, "data/big.bin")
 
 
+@pytest.mark.long
 def test_improve_checked_out_holds_a_win_back(machine: Machine, target: Repository) -> None:
     machine.improved(target.path)
     git(target.path, "checkout", "-q", "improve/lower_the_score")
@@ -250,7 +254,7 @@ def test_improve_checked_out_holds_a_win_back(machine: Machine, target: Reposito
 
 
 @pytest.mark.parametrize(
-    "name", ["with  two spaces", later("quote'\"$(touch x)"), "ünï-日本", later("-dash")]
+    "name", [later("with  two spaces"), later("quote'\"$(touch x)"), "ünï-日本", later("-dash")]
 )
 def test_odd_paths(machine: Machine, tmp_path: Path, name: str) -> None:
     inner = "src/größe und maß.py"

@@ -136,6 +136,7 @@ def test_a_round_whose_time_is_over_keeps_what_is_measured(
     assert "round_timeout" in late["failure_analysis"]["what"]
 
 
+@pytest.mark.long
 def test_a_round_whose_time_is_over_asks_nobody(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -117,7 +117,7 @@ def test_a_checkout_s_own_environment_imports_the_checkout(tmp_path: Path) -> No
         assert b"100" in done.stdout
 
 
-@pytest.mark.parametrize("install", [by_path_file, by_finder])
+@pytest.mark.parametrize("install", [by_path_file, pytest.param(by_finder, marks=pytest.mark.long)])
 def test_an_editable_install_of_the_target_itself(
     tmp_path: Path, start: Start, at_level: At, install: Callable[[Repository], None]
 ) -> None:
@@ -151,7 +151,7 @@ def test_without_mounts_an_editable_install_is_refused(
     assert not (ran.root / "state" / "results").exists()
 
 
-@pytest.mark.parametrize("level", ["bubblewrap", "reduced"])
+@pytest.mark.parametrize("level", ["bubblewrap", pytest.param("reduced", marks=pytest.mark.long)])
 def test_an_environment_that_only_holds_what_others_wrote(
     tmp_path: Path, start: Start, at_level: At, level: str
 ) -> None:
@@ -233,7 +233,7 @@ def uv_like(home: Path) -> Path:
     return link.parent
 
 
-@pytest.mark.parametrize("make", [pyenv_like, uv_like])
+@pytest.mark.parametrize("make", [pyenv_like, pytest.param(uv_like, marks=pytest.mark.long)])
 def test_an_interpreter_below_home_is_found(
     tmp_path: Path,
     start: Start,
