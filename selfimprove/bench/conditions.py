@@ -131,7 +131,8 @@ def half_width(values: Sequence[float]) -> float:
 
 
 def _shown(text: str, values: Mapping[str, Any]) -> str:
-    named = [name for name in values if name != "sub_scores" and name in text]
+    words = set(re.findall(r"\w+", text))
+    named = [name for name in values if name != "sub_scores" and name in words]
     return ", ".join(f"{name} is {values[name]:g}" for name in named)
 
 

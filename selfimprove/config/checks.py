@@ -17,9 +17,6 @@ from selfimprove.words import in_words
 
 NOT_YET = (
     "holdout_command",
-    "constraints",
-    "sub_scores",
-    "regression_threshold",
     "significance",
     "services",
     "export_git",

@@ -10,6 +10,7 @@ from collections.abc import Generator
 from typing import Any
 
 from selfimprove.bench.compare import candidate_first, holds, pairs_wanted
+from selfimprove.bench.conditions import Broken, broken_constraints, broken_sub_scores
 from selfimprove.bench.failures import Failed
 from selfimprove.bench.measure import Measured
 from selfimprove.bench.seeds import pair_seed, takes_seed
@@ -94,8 +95,14 @@ def _pairs(state: State, deps: Deps, name: str, merge_commit: str) -> Flow:
         pairs = confirmation.pairs
         verdict = holds(pairs, facts.direction, facts.deterministic)
         if verdict.holds is not None:
-            scores = {"score_before": verdict.score_before, "score_after": verdict.score_after}
-            return (yield _settle(about, name, verdict.holds, verdict.reason, scores))
+            broken = _broken(state, deps, confirmation) if verdict.holds else []
+            reason = "; ".join(each.reason for each in broken) or verdict.reason
+            more = {
+                "score_before": verdict.score_before,
+                "score_after": verdict.score_after,
+                "regressions": [each.name for each in broken],
+            }
+            return (yield _settle(about, name, verdict.holds and not broken, reason, more))
         wanted = pairs_wanted(facts.deterministic) - len(pairs)
         ensure_minutes(state, deps, about)
         ensure_time(deps, 2 * wanted * expected_seconds(state))
@@ -116,6 +123,19 @@ def _pairs(state: State, deps: Deps, name: str, merge_commit: str) -> Flow:
             return (yield _settle(about, name, False, found.analysis.what, told))
         spent = found.incumbent.duration_s + found.candidate.duration_s
         state = yield tool_result(call, {"pair": found.document()}, {"duration_s": round(spent, 3)})
+
+
+def _broken(state: State, deps: Deps, confirmation: Confirmation) -> list[Broken]:
+    """Constraints and declared sub-scores that a candidate does not keep, on its pairs."""
+    settings = deps.config.settings
+    candidate = round_of(state).executors[confirmation.executor_id].candidate
+    assert candidate is not None
+    samples = [pair.candidate for pair in confirmation.pairs]
+    metric, files = deps.config.goal.metric.name, len(candidate.files)
+    return [
+        *broken_constraints(settings.constraints, samples, metric, files),
+        *broken_sub_scores(settings.sub_scores, confirmation.pairs, settings.regression_threshold),
+    ]
 
 
 def _measure_pair(state: State, deps: Deps, args: dict[str, Any]) -> Pair | Failed:
@@ -164,6 +184,7 @@ def _report(state: State, deps: Deps, commit: str, held_back: bool) -> Draft:
         goal_slug=facts.goal_slug,
         winner=_winner(state, deps, won) if won else None,
         archived=deps.publisher.tags(state, won.executor_id if won else ""),
+        regressions_detected=any(each.regressions for each in current.tournament.confirmations),
         re_benchmark_score=(won or last).score_after if (won or last) else None,  # type: ignore[union-attr]
         **_outcome(state),
         evidence={"confirmations": [each.document() for each in current.tournament.confirmations]}

@@ -159,6 +159,7 @@ def confirmed(state: State, envelope: Envelope, payload: Payload) -> State:
         last,
         holds=payload["holds"],
         reason=payload["reason"],
+        regressions=payload.get("regressions", []),
         score_before=payload.get("score_before"),
         score_after=payload.get("score_after"),
         disqualification=Disqualification.parse(cheat, envelope.id) if cheat else None,

@@ -122,6 +122,8 @@ class Confirmation(Record):
     executor_id: str
     merge_commit: str
     pairs: list[Pair] = Field(default_factory=list)
+    regressions: list[str] = Field(default_factory=list)
+    """Conditions that it does not keep."""
     holds: bool | None = None
     """None while it is still being measured."""
     reason: str = ""

@@ -195,6 +195,6 @@ def test_what_is_not_in_force_is_named_in_one_line(file: Path) -> None:
 
     plain = GOAL.replace("- memory_mb: lower, tolerance 5%\n", "")
     assert load_config(file, parse_goal(plain), {}, {}).warnings == ()
-    assert told() == ["not in force in this version: sub_scores of goal.md (memory_mb)"]
+    assert told() == []
     (line,) = told(auto_pr=True, export_git=True, services=[{"name": "db", "start": "db"}])
     assert line.endswith("services, export_git, auto_pr")
