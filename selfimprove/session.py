@@ -238,7 +238,11 @@ def _adopt_or_restore(run: Run, deps: Deps, asked: Asked) -> None:
             published=found,
             incumbent=incumbent.document(),
             iteration=state.number,
-            details={"what": "the user's commit is the incumbent", "commit": found},
+            details={
+                "what": "the user's commit is the incumbent",
+                "was": state.published,
+                "commit": found,
+            },
         )
     )
     assert run.state.facts is not None

@@ -38,8 +38,14 @@ def by_run(state: State, clock: Deadline) -> Spent:
 
 
 def by_round(state: State, clock: Deadline) -> Spent:
-    """What the round under way has spent, from its spans."""
-    return _of_spans(state, "", round_seconds(state, clock))
+    """What the round under way has spent."""
+    now, before = state.totals, round_of(state).spent_before
+    return Spent(
+        now.calls - before.calls,
+        now.tokens - before.tokens,
+        now.usd - before.usd,
+        round_seconds(state, clock) / 60,
+    )
 
 
 def by_step(state: State, clock: Deadline, step: str) -> Spent:

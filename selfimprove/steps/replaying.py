@@ -238,9 +238,10 @@ def _confirmation(state: State, payload: Payload, _: Known) -> Iterator[str]:
     if verdict.holds is None:  # a guard, or a measurement that gave no score, ended it
         yield from _differs(f"{what}.holds", payload["holds"], False)
         return
+    broken = payload.get("regressions", [])  # conditions need the settings of goal.md besides
     derived = {
-        "holds": verdict.holds,
-        "reason": verdict.reason,
+        "holds": verdict.holds and not broken,
+        "reason": payload["reason"] if broken else verdict.reason,
         "score_before": verdict.score_before,
         "score_after": verdict.score_after,
     }

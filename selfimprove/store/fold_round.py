@@ -47,6 +47,7 @@ def round_started(state: State, envelope: Envelope, payload: Payload) -> State:
         started_at=envelope.timestamp,
         updated_at=envelope.timestamp,
         incumbent=state.incumbent,
+        spent_before=state.totals,
     )
     return changed(state, round=new, spans=[])
 

@@ -153,6 +153,8 @@ class Round(Record):
     started_at: str
     updated_at: str
     incumbent: Incumbent
+    spent_before: RunTotals = Field(default_factory=RunTotals)
+    """What the run had spent when the round began."""
     step_done: dict[str, str] = Field(default_factory=dict)
     """Step -> when it was completed."""
     brief: ResearchBrief | None = None
