@@ -7,7 +7,6 @@ reviews) may be left out or hold anything: they are overwritten before the check
 from __future__ import annotations
 
 import json
-from copy import deepcopy
 from functools import cache
 from typing import Any
 
@@ -56,6 +55,11 @@ def _schema(role: AgentRole) -> dict[str, Any]:
     return shown
 
 
+@cache
+def _schema_text(role: AgentRole) -> str:
+    return json.dumps(_schema(role))
+
+
 def _used(definitions: dict[str, Any], start: Any) -> dict[str, Any]:
     """Leave out definitions that nothing refers to any more."""
     used: dict[str, Any] = {}
@@ -71,7 +75,8 @@ def _used(definitions: dict[str, Any], start: Any) -> dict[str, Any]:
 
 def output_schema(role: AgentRole) -> dict[str, Any]:
     """Give the JSON Schema of a role's answer."""
-    return deepcopy(_schema(role))
+    schema: dict[str, Any] = json.loads(_schema_text(role))  # a copy, and faster than deepcopy
+    return schema
 
 
 def check_output(request: AgentRequest, output: Any) -> dict[str, Any]:

@@ -14,7 +14,9 @@ from pydantic_core import to_json
 
 def write_whole(path: Path, data: bytes) -> None:
     """Replace `path` durably: temporary file beside it, fsync, rename, fsync of the folder."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    new = not path.exists()
+    if new:
+        path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -28,7 +30,9 @@ def write_whole(path: Path, data: bytes) -> None:
         if isinstance(error, OSError):
             error.filename = str(path)  # a full disk names no file, and the temporary one is gone
         raise
-    sync_folder(path.parent)
+    if new:
+        # a replaced file is whole in either version, and the next start brings it up to date
+        sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:

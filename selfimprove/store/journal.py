@@ -116,9 +116,10 @@ class Journal:
         )
 
     def _write(self, line: bytes) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / f"round_{self.number}.jsonl"
         new = not path.exists()
+        if new:
+            self._folder.mkdir(parents=True, exist_ok=True)
         with path.open("ab", buffering=0) as file:  # closing must not try again what failed
             start, left = file.tell(), memoryview(line + b"\n")
             try:

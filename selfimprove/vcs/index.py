@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from selfimprove.vcs.quarantine import Quarantine
+from selfimprove.vcs.quarantine import Entry, Quarantine
 
 
 def tree_with(
@@ -14,6 +14,7 @@ def tree_with(
 ) -> str:
     """The tree of `parent` without some paths and with others: path -> (mode, oid)."""
     zeros = "0" * len(parent)
+    removed = list(removed)
     lines = [f"0 {zeros}\t".encode() + os.fsencode(path) for path in removed]
     lines += [f"{mode} {oid}\t".encode() + os.fsencode(path) for path, (mode, oid) in added.items()]
     if not lines:
@@ -26,7 +27,14 @@ def tree_with(
             stdin=b"".join(line + b"\0" for line in lines),
             env=private,
         )
-        return q.git.run("write-tree", env=private).decode().strip()
+        tree = q.git.run("write-tree", env=private).decode().strip()
+    before = q.entries(parent)
+    if before.keys() >= added.keys():  # a new path could take the place of a folder
+        gone = set(removed)
+        kept = {path: entry for path, entry in before.items() if path not in gone}
+        edited = {path: Entry(mode, "blob", oid) for path, (mode, oid) in added.items()}
+        q.remember(tree, kept | edited)
+    return tree
 
 
 def hash_files(q: Quarantine, contents: Iterable[Path]) -> list[str]:

@@ -94,10 +94,14 @@ class Quarantine:
         found = self._entries.get(tree)
         if found is None:
             found = parse_tree(self.git.run("ls-tree", "-r", "-z", "--full-tree", tree))
-            while len(self._entries) >= _CACHED_TREES:
-                self._entries.pop(next(iter(self._entries)), None)
-            self._entries[tree] = found
+            self.remember(tree, found)
         return found
+
+    def remember(self, tree: str, entries: Seen) -> None:
+        """Spare a look at a tree whose paths are known from how it was made."""
+        while len(self._entries) >= _CACHED_TREES:
+            self._entries.pop(next(iter(self._entries)), None)
+        self._entries[tree] = entries
 
     def blob(self, oid: str) -> bytes:
         """The bytes of one blob, as stored."""
