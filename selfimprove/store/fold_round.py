@@ -58,7 +58,8 @@ def step_completed(state: State, envelope: Envelope, payload: Payload) -> State:
     done = {**round_of(state).step_done, step: envelope.timestamp}
     following = STEPS[min(STEPS.index(step) + 1, len(STEPS) - 1)]
     status = "completed" if step == "stop_check" else "in_progress"
-    return with_report(with_round(state, step=following, step_done=done, status=status))
+    state = with_round(state, step=following, step_done=done, status=status)
+    return with_report(state) if step == "stop_check" else state
 
 
 def planning_again(state: State, envelope: Envelope, payload: Payload) -> State:

@@ -249,7 +249,7 @@ class State(Record):
     totals: RunTotals = Field(default_factory=RunTotals)
     spans: list[Span] = Field(default_factory=list)
     report: RunReport | None = None
-    """run.json, as of the last step that ended."""
+    """run.json, as of the last round that ended, or the last stop."""
     repeated_calls: int = 0
     """Paid calls whose reply was lost in a crash and that were made again."""
     open_deeds: dict[str, Deed] = Field(default_factory=dict)
