@@ -11,15 +11,23 @@ from typing import TYPE_CHECKING, Literal
 
 from selfimprove.agents.registry import make_agent
 from selfimprove.app.common import where, with_environment
+from selfimprove.bench.failures import Failed
 from selfimprove.bench.opened import why_unknown
-from selfimprove.deps import Roster
-from selfimprove.errors import UserError
+from selfimprove.contracts.benchmark import Sample
+from selfimprove.deps import Deps, Roster
+from selfimprove.errors import ConfigError, UserError
 from selfimprove.process import StopToken
 from selfimprove.room.isolation import probe
+from selfimprove.session import prepare_root
+from selfimprove.setup.begin import RUNS, facts_of
+from selfimprove.setup.canaries import Canaries
 from selfimprove.site import Site, open_site
+from selfimprove.store import lock
+from selfimprove.store.record import load_state
+from selfimprove.store.state import Facts
 from selfimprove.vcs.git import git_version
 from selfimprove.vcs.quarantine import Quarantine
-from selfimprove.wiring import open_room
+from selfimprove.wiring import Control, build_deps, open_quarantine, open_room
 
 if TYPE_CHECKING:
     from selfimprove.app.options import DoctorOptions
@@ -60,6 +68,8 @@ def _checks(options: DoctorOptions) -> Iterator[Check]:
     yield from _agents(site)
     try:
         yield from _room(site)
+        if options.full:
+            yield from _canaries(site)
     except UserError as error:
         yield Check("room", "problem", str(error))
 
@@ -104,6 +114,30 @@ def _room(site: Site) -> Iterator[Check]:
     unknown = why_unknown(site.private)
     if unknown:
         yield Check("opened files", "note", f"{unknown}: only named files are sealed")
+
+
+def _canaries(site: Site) -> Iterator[Check]:
+    """Known changes, measured like candidates: what this set-up is open to."""
+    stop = StopToken()
+    prepare_root(site)
+    with lock.held(site.layout.lock):
+        state = load_state(site.layout)
+        facts = state.facts or facts_of(site, open_quarantine(site), open_room(site, stop).level)
+        deps = build_deps(site, facts, Control(stop))
+        samples = state.baseline.measurement.samples if state.baseline else _samples(deps, facts)
+        for found in Canaries(deps, facts, tuple(samples)).all():
+            yield Check(found.name, found.grade, found.text)
+
+
+def _samples(deps: Deps, facts: Facts) -> list[Sample]:
+    """Runs of the base commit, where there is no baseline yet; raises ConfigError."""
+    samples = []
+    for index in range(RUNS):
+        found = deps.bench.measure(facts.base_commit, f"doctor/base_{index + 1}.log", None)
+        if isinstance(found, Failed):
+            raise ConfigError(f"the benchmark: {found.analysis.what}", "mend it, then try again")
+        samples.append(found.sample)
+    return samples
 
 
 def _exported(site: Site, quarantine: Quarantine) -> Path:

@@ -6,10 +6,13 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from selfimprove.bench.compare import holds
+from selfimprove.bench.sequential import judge
 from selfimprove.contracts.envelope import Envelope
+from selfimprove.contracts.settings import Settings
+from selfimprove.contracts.significance import Trial
 from selfimprove.errors import ConfigError
 from selfimprove.places import root_of
+from selfimprove.steps.confirming import MOST_PAIRS
 from selfimprove.steps.tournament import ranked
 from selfimprove.store.fold import fold_one
 from selfimprove.store.journal import last_checkpoint
@@ -55,13 +58,27 @@ def _differences(state: State, lines: list[Envelope]) -> Iterator[str]:
 
 def _decision(state: State, envelope: Envelope, payload: dict[str, Any]) -> Iterator[str]:
     """What the state before a decision leads to, against what was decided."""
-    if payload.get("event") == "confirmation" and state.round and state.facts:
+    if payload.get("event") == "confirmation" and "judgement" in payload and state.round:
         last = state.round.tournament.confirmations[-1]
-        verdict = holds(last.pairs, state.facts.direction, state.facts.deterministic)
-        if last.pairs and verdict.holds is not None and verdict.holds != payload["holds"]:
+        verdict = judge(last.pairs, _trial(state, last.stake))
+        won = payload["holds"] or bool(payload["regressions"])
+        if (verdict.outcome == "win") != won:
             yield f"{envelope.id}: {last.executor_id}: the pairs say {verdict.reason}"
     if payload.get("event") == "confirming" and state.round:
         tried = [each.executor_id for each in state.round.tournament.confirmations]
         following = [name for name in ranked(state) if name not in tried]
         if following[:1] != [payload["executor"]]:
             yield f"{envelope.id}: {payload['executor']} was tried, {following[:1]} ranks next"
+
+
+def _trial(state: State, stake: float) -> Trial:
+    """The test as it was fixed: by the settings that were in force."""
+    assert state.facts is not None
+    settings = Settings.parse(state.config, "the recorded settings")
+    return Trial(
+        direction=state.facts.direction,
+        stake=stake,
+        max_pairs=settings.significance.max_pairs or MOST_PAIRS,
+        min_effect=settings.significance.min_effect,
+        deterministic=state.facts.deterministic,
+    )

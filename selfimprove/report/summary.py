@@ -134,6 +134,11 @@ def _scores(sources: Sources, facts: Facts) -> str:
     gain = numbers.gain_in_words(before, after, facts.direction)
     header = [f"{clean(facts.metric)} ({facts.direction.replace('_', ' ')})", "before", "after", ""]
     rows = [["score", numbers.score(before), numbers.score(after), gain]]
+    if state.final is not None and state.final_of == state.incumbent.commit:
+        low, high = (numbers.percent(end) for end in (state.final.low, state.final.high))
+        pairs = numbers.count(state.final.pairs, "fresh pair")
+        words = f"{numbers.percent(state.final.gain)} [{low}, {high}]"
+        rows.append([f"reported gain ({pairs}, first base against tip)", "", "", words])
     if then or now:
         rows.append(["interval", then or numbers.NOTHING, now or numbers.NOTHING, ""])
     return table(header, rows)

@@ -48,10 +48,7 @@ def facts_of(site: Site, quarantine: Quarantine, level: str) -> Facts:
     quarantine.take(commit)
     made = benchmark_files(site)
     taken, programs = take_uncommitted(site.target.top, uncommitted(site, made))
-    extra = {
-        path: quarantine.git.run("hash-object", "-w", "--stdin", stdin=data).decode().strip()
-        for path, data in taken.items()
-    }
+    extra = {path: quarantine.store(data) for path, data in taken.items()}
     return Facts(
         run_id=f"run_{uuid.uuid4().hex[:12]}",
         seed_key=secrets.token_hex(16),

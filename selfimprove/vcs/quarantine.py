@@ -184,6 +184,10 @@ class Quarantine:
             raise failed(args, self.path, answer)
         return answer.stdout.decode().split()[0] if answer.code == 0 else None
 
+    def store(self, data: bytes) -> str:
+        """Keep some bytes as a blob; gives its id."""
+        return self.git.run("hash-object", "-w", "--stdin", stdin=data).decode().strip()
+
     def take(self, commit: str) -> None:
         """Fetch a commit of the target, with what it needs, where it is not here yet."""
         if self.resolve(commit) == commit:
