@@ -16,7 +16,7 @@ from selfimprove.process import StopToken
 from selfimprove.store.rebuild import findings
 from selfimprove.testing.compare import settled
 from selfimprove.testing.documents import a_plan
-from selfimprove.testing.rehearsal import Rehearsal, lower_each_round, number_plan, set_numbers
+from selfimprove.testing.rehearsal import Rehearsal, lower_apart, number_plan, set_numbers
 
 STEPS = (
     "research", "planning", "critic_review", "execution", "tournament", "recording", "stop_check",
@@ -96,14 +96,15 @@ class Stand:
 
 @pytest.fixture(scope="module")
 def plain(module_stage: Callable[..., Rehearsal]) -> Stand:
-    return Stand(module_stage(), rounds=1)
+    """Two candidates, the second stacked on the first."""
+    return Stand(module_stage(planner=lower_apart), rounds=1)
 
 
 def revising(request: Any, tree: Path) -> dict[str, Any]:
     """A plan, and where it was sent back another one."""
     if request.context.get("plan"):
         return number_plan("a" if request.agent_id == "planner_a" else "b", 11)(request, tree)
-    return lower_each_round(request, tree)
+    return lower_apart(request, tree)
 
 
 def strict(request: Any, _tree: Path) -> dict[str, Any]:
