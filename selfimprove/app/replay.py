@@ -12,13 +12,13 @@ from selfimprove.contracts.settings import Settings
 from selfimprove.contracts.significance import Trial
 from selfimprove.errors import ConfigError
 from selfimprove.places import root_of
-from selfimprove.steps.confirming import MOST_PAIRS
+from selfimprove.steps.confirming import MOST_PAIRS, estimate
 from selfimprove.steps.tournament import ranked
 from selfimprove.store.fold import fold_one
 from selfimprove.store.journal import last_checkpoint
 from selfimprove.store.layout import Layout
 from selfimprove.store.record import envelopes
-from selfimprove.store.state import State
+from selfimprove.store.state import Confirmation, State
 from selfimprove.vcs.target import open_target
 
 if TYPE_CHECKING:
@@ -58,17 +58,31 @@ def _differences(state: State, lines: list[Envelope]) -> Iterator[str]:
 
 def _decision(state: State, envelope: Envelope, payload: dict[str, Any]) -> Iterator[str]:
     """What the state before a decision leads to, against what was decided."""
-    if payload.get("event") == "confirmation" and "judgement" in payload and state.round:
+    if payload.get("event") == "confirmation" and state.round:
+        yield from _verdict(state, envelope, state.round.tournament.confirmations[-1])
+    if payload.get("event") == "closed" and state.round:
         last = state.round.tournament.confirmations[-1]
-        verdict = judge(last.pairs, _trial(state, last.stake))
-        won = payload["holds"] or bool(payload["regressions"])
-        if (verdict.outcome == "win") != won:
-            yield f"{envelope.id}: {last.executor_id}: the pairs say {verdict.reason}"
+        found = estimate(state, last.closing)
+        if payload.get("estimate") != (found.document() if found else None):
+            yield f"{envelope.id}: {last.executor_id}: the closing pairs give another estimate"
     if payload.get("event") == "confirming" and state.round:
         tried = [each.executor_id for each in state.round.tournament.confirmations]
         following = [name for name in ranked(state) if name not in tried]
         if following[:1] != [payload["executor"]]:
             yield f"{envelope.id}: {payload['executor']} was tried, {following[:1]} ranks next"
+
+
+def _verdict(state: State, envelope: Envelope, last: Confirmation) -> Iterator[str]:
+    """The verdict on a candidate, against what its pairs say."""
+    payload = envelope.payload
+    if "judgement" not in payload and not payload["holds"]:
+        return  # it could not be merged or measured
+    verdict = judge(last.pairs, _trial(state, last.stake))
+    refused = bool(payload.get("regressions"))
+    if (verdict.outcome == "win") != (payload["holds"] or refused):
+        yield f"{envelope.id}: {last.executor_id}: the pairs say {verdict.reason}"
+    elif payload["holds"] and refused:
+        yield f"{envelope.id}: {last.executor_id}: it holds, though it breaks a condition"
 
 
 def _trial(state: State, stake: float) -> Trial:

@@ -81,9 +81,14 @@ def decide(state: State, deps: Deps, name: str) -> Flow:
         sides = Sides(confirmation.base, confirmation.merge_commit, name, "confirmation", name)
         found, state = yield from measure_pair(state, deps, sides, len(confirmation.pairs))
         if isinstance(found, Failed):
-            cheat = found.disqualification
-            told = {"disqualification": cheat.document()} if cheat else {}
-            return (yield settle(about, name, False, found.analysis.what, told))
+            return (yield _failed(about, name, found))
+
+
+def _failed(about: str, name: str, found: Failed) -> Draft:
+    """A pair that could not be measured: the candidate does not hold, whatever came before."""
+    cheat = found.disqualification
+    told = {"disqualification": cheat.document()} if cheat else {}
+    return settle(about, name, False, found.analysis.what, told)
 
 
 def _settled(state: State, deps: Deps, confirmation: Confirmation, verdict: Judgement) -> Draft:
@@ -166,7 +171,7 @@ def close(state: State, deps: Deps, name: str) -> Flow:
         ensure_time(deps, 2 * expected_seconds(state))
         found, state = yield from measure_pair(state, deps, sides, len(confirmation.closing))
         if isinstance(found, Failed):
-            break
+            return (yield _failed(topic(state, "tournament", name), name, found))
         confirmation = confirmation_of(state, name)
         assert confirmation is not None
     return state

@@ -119,15 +119,25 @@ def _confirmation(current: Round, name: str) -> Confirmation | None:
 
 
 def _lost(confirmation: Confirmation | None) -> FailureAnalysis | None:
-    """Why a measured candidate that was tried in the tournament was not merged."""
-    if confirmation is None:
+    """Why a measured candidate that was tried in the tournament was not merged.
+
+    Agents read it: what the held-out benchmark answered is not in it.
+    """
+    if confirmation is None or not confirmation.merge_commit:
         return None
-    return FailureAnalysis(
-        what=f"not confirmed beside the incumbent: {confirmation.reason}",
-        why="its first measurement was better by luck, or no better at all",
-        category="regression",
-        lesson="the gain, if there is one, is smaller than the benchmark's noise",
-    )
+    what = f"not confirmed beside the incumbent: {confirmation.reason}"
+    why = "its first measurement was better by luck, or no better at all"
+    lesson = "the gain, if there is one, is smaller than the benchmark's noise"
+    if confirmation.holdout is False:
+        what = "not confirmed beside the incumbent"
+    elif confirmation.regressions:
+        what = f"better, but refused: {confirmation.reason}"
+        why = f"it does not keep {', '.join(confirmation.regressions)}"
+        lesson = "a gain counts only where every declared condition is kept"
+    elif confirmation.judgement is None:
+        why = "the merged candidate could not be measured"
+        lesson = "it must work on top of whatever else was merged, each time it runs"
+    return FailureAnalysis(what=what, why=why, category="regression", lesson=lesson)
 
 
 def _rows(current: Round, merged: Mapping[str, MergeWinner]) -> Iterator[RawDataRow]:
@@ -146,12 +156,13 @@ def _rows(current: Round, merged: Mapping[str, MergeWinner]) -> Iterator[RawData
 def outcome(
     current: Round, name: str, result: BenchmarkResult, merged: Mapping[str, MergeWinner]
 ) -> str:
-    """What an attempt came to; a `runner_up` was measured but never tried against a pair."""
+    """What an attempt came to; a `runner_up` was measured, but not beside the incumbent."""
     if name in merged:
         return "won"
     if result.disqualification:
         return "disqualified"
-    if result.status == "success" and _confirmation(current, name) is None:
+    confirmation = _confirmation(current, name)
+    if result.status == "success" and (confirmation is None or not confirmation.merge_commit):
         return "runner_up"
     return "lost" if result.status == "success" else result.status
 

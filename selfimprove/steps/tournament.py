@@ -40,7 +40,8 @@ def run(state: State, deps: Deps) -> Drafts:
             stake = _stake(state, deps, len(order) - place)
             if stake <= 0:
                 break
-            state = yield from _begin(state, deps, name, stake)
+            state = yield _begun(state, deps, name, stake)
+        state = yield from _check_merge(state, deps, name)
         state = yield from _decide_and_close(state, deps, name)
     if round_of(state).tournament.report is None:
         state, held = yield from publish(state, deps)
@@ -79,7 +80,7 @@ def _stake(state: State, deps: Deps, left: int) -> float:
     return next_stake(alpha, spent, left, max_pairs(deps))
 
 
-def _begin(state: State, deps: Deps, name: str, stake: float) -> Flow:
+def _begun(state: State, deps: Deps, name: str, stake: float) -> Draft:
     """Build the merge that will be measured: on the incumbent, or stacked on the round's win."""
     current = round_of(state)
     candidate = current.executors[name].candidate
@@ -90,10 +91,19 @@ def _begin(state: State, deps: Deps, name: str, stake: float) -> Flow:
     # the commit that is measured; the one published differs by its message alone
     built = deps.workshop.merge(base, candidate.commit, message, current.started_at)
     begun = {"executor": name, "base": base, "stake": stake, "merge_commit": built or ""}
-    state = yield control(about, "confirming", **begun)
-    if built is None:
+    return control(about, "confirming", **begun)
+
+
+def _check_merge(state: State, deps: Deps, name: str) -> Flow:
+    """Settle a candidate that cannot be merged, or that a guard refuses once it is."""
+    confirmation = confirmation_of(state, name)
+    assert confirmation is not None
+    if confirmation.holds is not None or confirmation.pairs:
+        return state
+    about, built = topic(state, "tournament", name), confirmation.merge_commit
+    if not built:
         return (yield settle(about, name, False, "it does not merge onto this round's win", {}))
-    red = deps.workshop.guards(built, f"round_{current.number}/{name}_merged")
+    red = deps.workshop.guards(built, f"round_{round_of(state).number}/{name}_merged")
     if red is not None:
         return (yield settle(about, name, False, f"once merged, {red.what}", {}))
     return state
@@ -115,7 +125,9 @@ def _decide_and_close(state: State, deps: Deps, name: str) -> Flow:
     if not confirmation.holds:
         return state
     state = yield from close(state, deps, name)
-    return (yield _closed(state, deps, name))
+    confirmation = confirmation_of(state, name)
+    assert confirmation is not None
+    return (yield _closed(state, deps, name)) if confirmation.holds else state
 
 
 def _closed(state: State, deps: Deps, name: str) -> Draft:

@@ -49,7 +49,7 @@ def round_started(state: State, envelope: Envelope, payload: Payload) -> State:
         updated_at=envelope.timestamp,
         incumbent=state.incumbent,
     )
-    return changed(state, round=new, spans=[])
+    return changed(state, round=new, spans=[], final_pairs=[])
 
 
 def step_completed(state: State, envelope: Envelope, payload: Payload) -> State:
@@ -166,10 +166,10 @@ def confirmed(state: State, envelope: Envelope, payload: Payload) -> State:
         last,
         holds=payload["holds"],
         reason=payload["reason"],
-        judgement=Judgement.parse(judgement, envelope.id) if judgement else None,
+        judgement=Judgement.parse(judgement, envelope.id) if judgement else last.judgement,
         regressions=payload.get("regressions", []),
-        score_before=payload.get("score_before"),
-        score_after=payload.get("score_after"),
+        score_before=payload.get("score_before", last.score_before),
+        score_after=payload.get("score_after", last.score_after),
         disqualification=Disqualification.parse(cheat, envelope.id) if cheat else None,
         at=envelope.timestamp,
     )

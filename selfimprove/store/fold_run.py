@@ -111,6 +111,7 @@ def adopted(state: State, envelope: Envelope, payload: dict[str, Any]) -> State:
     changes: dict[str, Any] = {"published": payload["published"]}
     if "incumbent" in payload:
         changes["incumbent"] = Incumbent.parse(payload["incumbent"], envelope.id)
+        changes["final_pairs"] = []
         state = with_settings(state, best_score=payload["incumbent"]["score"])
     return changed(state, **changes)
 
