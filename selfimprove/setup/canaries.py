@@ -90,8 +90,10 @@ class Canaries:
         return Finding(name, "ok", f"measured twice, {apart:.2%} apart; its spread was {noise:.2%}")
 
     def spoofed(self, name: str, value: str) -> Finding:
-        """A candidate that prints a score of its own, from every Python file in scope."""
-        line = f"\nprint('{{\"{self.facts.metric}\": {value}}}', flush=True)\n".encode()
+        """A candidate that prints a score and ends the process, from every Python file in scope."""
+        plain = self.deps.config.settings.benchmark_format == "number"
+        told = value if plain else f'{{"{self.facts.metric}": {value}}}'
+        line = f"\nimport os\nprint({told!r}, flush=True)\nos._exit(0)\n".encode()
         python = [path for path in self._editable() if path.endswith(".py")]
         if not python:
             return Finding(name, "note", "not tried: no Python file is in scope")

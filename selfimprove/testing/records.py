@@ -183,9 +183,7 @@ def _tournament(number: int, before: float, after: float, wins: bool) -> Iterato
     yield control(at, "confirming", **begun)
     reason = "better in 8 of 8 pairs" if wins else "better in 1 of 8 pairs"
     scores = {"score_before": before, "score_after": after}
-    yield control(
-        at, "confirmation", executor="executor_1", holds=wins, reason=reason, **scores
-    )
+    yield control(at, "confirmation", executor="executor_1", holds=wins, reason=reason, **scores)
     if wins:
         yield control(at, "closed", executor="executor_1", commit=commit, **scores)
         call = tool_call(f"{at}/publish", "git.publish", commit=commit)

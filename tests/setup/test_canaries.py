@@ -12,6 +12,10 @@ from selfimprove.testing import goal_text
 from selfimprove.testing.rehearsal import Rehearsal
 
 Stage = Callable[..., Rehearsal]
+IN_PROCESS = (
+    'import json, sys; sys.path.insert(0, "src"); import work; '
+    'print(json.dumps({"score": work.TOTAL}))'
+)
 MODULE = {"src/work.py": "TOTAL = 90\nif __name__ == '__main__':\n    print('worked')\n"}
 
 
@@ -21,7 +25,7 @@ def grades(play: Rehearsal) -> dict[str, tuple[str, str]]:
 
 
 def test_a_benchmark_that_measures_something_else_is_found_out(stage: Stage) -> None:
-    play = stage(goal=goal_text("echo 42; : src"))
+    play = stage(goal=goal_text("echo '{\"score\": 42}'"))
     found = grades(play)
     grade, text = found["the benchmark runs the candidate"]
     assert grade == "problem"
@@ -33,8 +37,11 @@ def test_a_benchmark_that_measures_something_else_is_found_out(stage: Stage) -> 
 @pytest.mark.parametrize(
     ("command", "grade"),
     [
-        ('echo \'{"score": 90}\'; python3 src/work.py', "problem"),
-        ('n=$(python3 src/work.py | wc -c); [ "$n" -gt 0 ]; echo "{\\"score\\": 90}"', "ok"),
+        # in the benchmark's own process, whoever prints and leaves has the last word
+        (f"python3 -c '{IN_PROCESS}'", "problem"),
+        # two scores are no score
+        ("python3 src/work.py; echo '{\"score\": 90}'", "ok"),
+        ('n=$(python3 src/work.py | wc -c); echo "{\\"score\\": $n}"', "ok"),
     ],
 )
 def test_a_score_that_the_candidate_can_print_is_a_problem(

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from selfimprove.app.replay import _differences
-from selfimprove.report.decision import explained
+from selfimprove.app.run import summary
 from selfimprove.contracts.merge import MergeReport
+from selfimprove.report.decision import explained
+from selfimprove.store.files import write_whole
 from selfimprove.store.journal import last_checkpoint
 from selfimprove.store.record import envelopes
 from selfimprove.store.state import State
@@ -92,10 +94,9 @@ def test_replay_agrees_with_a_round_of_lost_confirmations(idle: Rehearsal) -> No
 def stacking(module_stage: Stage) -> Rehearsal:
     """Two clear gains that go together, on a noisy benchmark."""
     plans = [number_plan("a", 20), number_plan("b", 25)]
-    play = module_stage(
-        planner=[plans], score=NOISE, settings={"significance.closing_pairs": 4}
-    )
-    play.run(max_iterations=1)
+    play = module_stage(planner=[plans], score=NOISE, settings={"significance.closing_pairs": 4})
+    outcome = play.run(max_iterations=1)
+    write_whole(play.layout.summary, summary(play.site(), outcome).encode())
     return play
 
 
@@ -147,8 +148,8 @@ def test_the_gain_of_the_run_is_measured_once_more_at_its_stop(stacking: Rehears
     assert state.final.pairs == 4
     assert 0.13 < state.final.gain < 0.21  # 90 to 75, and less than 1 of noise
     assert state.final_pairs == []
-    summary = (stacking.layout.root / "summary.md").read_text()
-    assert "first base against tip" in summary
+    told = stacking.layout.summary.read_text()
+    assert "first base against tip" in told
 
 
 def test_replay_agrees_and_catches_what_is_forged(stacking: Rehearsal) -> None:
@@ -188,7 +189,7 @@ def test_a_runner_up_that_conflicts_is_not_stacked_and_taught_no_lesson(stage: S
     play = stage(planner=[[number_plan("a", 20), number_plan("a", 25)]])
     play.run(max_iterations=1)
     report = report_of(play)
-    assert (report["winner"]["executor_id"], report["stacked"]) == ("executor_1", [])
+    assert (report["winner"]["executor_id"], report.get("stacked")) == ("executor_1", None)
     assert "does not merge" in report["evidence"]["confirmations"][1]["reason"]
     assert report["archived"] == ["archive/round_1_executor_2"]
     loser = play.document("state/iteration_history/round_1.json")["losers"][0]
@@ -248,17 +249,21 @@ def test_what_the_held_out_benchmark_refuses_is_not_merged_and_no_agent_hears_of
         return set_numbers(request, tree)
 
     command = ': xyzzy; read -r n < src/a; echo "{\\"score\\": $((1000 - n))}"'
-    play = stage(
-        planner=planner, executor=executor, settings=ONE | {"holdout_command": command}
-    )
+    play = stage(planner=planner, executor=executor, settings=ONE | {"holdout_command": command})
     outcome = play.run(max_iterations=2)
     assert outcome.state.wins_total == 0
     assert outcome.state.holdout_asked == 2
     found = report_of(play)["evidence"]["confirmations"][0]
-    assert (found["judgement"]["outcome"], found["holdout"], found["holds"]) == ("win", False, False)
+    assert (found["judgement"]["outcome"], found["holdout"], found["holds"]) == (
+        "win",
+        False,
+        False,
+    )
     assert "held-out benchmark says no" in report_of(play)["reason"]
     assert len(heard) == 4
-    assert [word for word in ("xyzzy", "held-out benchmark", "979", "978") if word in "".join(heard)] == []  # noqa: E501
+    assert [
+        word for word in ("xyzzy", "held-out benchmark", "979", "978") if word in "".join(heard)
+    ] == []  # noqa: E501
     assert '"not confirmed beside the incumbent"' in heard[2]
 
 

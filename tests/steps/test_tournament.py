@@ -94,7 +94,7 @@ def test_a_noisy_benchmark_is_confirmed_in_pairs_whose_order_a_coin_draws(stage:
     assert [pair["candidate_first"] for pair in measured] == coins
     message = play.repository.git("log", "-1", "--format=%B", IMPROVE)
     assert "Confidence: p=" in message
-    assert f"in {len(deciding)} pairs; gain 11" in message
+    assert f"in {len(deciding)} pairs; gain 3" in message
     # the winner's score is that of the closing pairs, neither the screening's nor the deciding
     screened = play.document("state/results/round_1/executor_1.json")["benchmark_score"]
     assert report["winner"]["score_after"] != screened
