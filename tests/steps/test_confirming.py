@@ -194,7 +194,7 @@ def test_a_runner_up_that_conflicts_is_not_stacked_and_taught_no_lesson(stage: S
     assert report["archived"] == ["archive/round_1_executor_2"]
     loser = play.document("state/iteration_history/round_1.json")["losers"][0]
     assert loser["failure_analysis"] is None
-    outcomes = [json.loads(line)["outcome"] for line in play.layout.attempts.open()]
+    outcomes = [json.loads(line)["outcome"] for line in play.layout.attempts.read_text().splitlines()]
     assert outcomes == ["won", "runner_up"]
 
 
@@ -263,7 +263,7 @@ def test_what_the_held_out_benchmark_refuses_is_not_merged_and_no_agent_hears_of
     assert len(heard) == 4
     assert [
         word for word in ("xyzzy", "held-out benchmark", "979", "978") if word in "".join(heard)
-    ] == []  # noqa: E501
+    ] == []
     assert '"not confirmed beside the incumbent"' in heard[2]
 
 
