@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from selfimprove.cli.options import (
+from selfimprove.app.options import (
     BenchmarkOptions,
     DemoOptions,
     DoctorOptions,

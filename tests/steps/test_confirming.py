@@ -194,7 +194,9 @@ def test_a_runner_up_that_conflicts_is_not_stacked_and_taught_no_lesson(stage: S
     assert report["archived"] == ["archive/round_1_executor_2"]
     loser = play.document("state/iteration_history/round_1.json")["losers"][0]
     assert loser["failure_analysis"] is None
-    outcomes = [json.loads(line)["outcome"] for line in play.layout.attempts.read_text().splitlines()]
+    outcomes = [
+        json.loads(line)["outcome"] for line in play.layout.attempts.read_text().splitlines()
+    ]
     assert outcomes == ["won", "runner_up"]
 
 
