@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from selfimprove.contracts.goal import GuardCommand
 from selfimprove.process import Outcome
 from selfimprove.room.files import RESULT_CAP
 from selfimprove.room.job import Job, Layered
-from selfimprove.room.layers import Layers, Prepared
+from selfimprove.room.layers import Layers
 from selfimprove.room.room import Room
 
 RESULT = "{result}"
@@ -141,14 +141,15 @@ class Bench:
         prepared = self._layers.prepared(commit)
         if not prepared.ok and prepared.outcome is not None:
             return prepared.outcome
-        job = Job(
-            command=guard.command,
-            tree=prepared.tree,
-            profile="guard",
-            timeout=guard.timeout or self.spec.timeout,
-            log=self._logs / log_name,
-        )
-        return self._in_throwaway(prepared, job)
+        with self._layers.throwaway(prepared) as tree:
+            job = Job(
+                command=guard.command,
+                tree=tree,
+                profile="guard",
+                timeout=guard.timeout or self.spec.timeout,
+                log=self._logs / log_name,
+            )
+            return self._room.run(job)
 
     def _run(self, running: Running) -> Outcome:
         command, seed_variables = seeded(running.command, running.seed, self.spec.seed_env)
@@ -164,10 +165,6 @@ class Bench:
         )
         with self._slot.hold(f"a benchmark: {self.spec.command}"):
             return self._room.run(job)
-
-    def _in_throwaway(self, prepared: Prepared, job: Job) -> Outcome:
-        with self._layers.throwaway(prepared) as tree:
-            return self._room.run(replace(job, tree=tree))
 
     def _judge(
         self, outcome: Outcome, result: bytes | None, log_name: str, seed: int | None

@@ -1,10 +1,11 @@
 """The layers a candidate's tree is made of, each made once and then only read.
 
 From below: what `deps_command` made (once for each set of lock files), the commit's files with
-sealed paths laid over them, what `prepare_command` made of those (once for each commit). A run
-gets one more on top, which is thrown away. Where overlays work the layers stay apart and nothing
-is copied; elsewhere each is copied into the next. Every layer is named by what it was made from
-and appears by one rename, so a kill at any point leaves nothing half made.
+sealed paths laid over them (where overlays work: the base's, then those that differ), what
+`prepare_command` made of those (once for each commit). A run gets one more on top, which is thrown
+away. Where overlays work the layers stay apart and nothing is copied; elsewhere each is copied
+into the next. Every layer is named by what it was made from and appears by one rename, so a kill
+at any point leaves nothing half made.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import json
 import secrets
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,9 +27,9 @@ from selfimprove.room.environ import Profile
 from selfimprove.room.files import copy_tree, remove_tree, strip_whiteouts, without
 from selfimprove.room.job import Job, Layered
 from selfimprove.room.room import Room
-from selfimprove.vcs.export import Frozen, Overlay, composed, export
+from selfimprove.vcs.export import Frozen, Overlay, composed, edits, export, export_files
 from selfimprove.vcs.presets import preset
-from selfimprove.vcs.quarantine import Quarantine
+from selfimprove.vcs.quarantine import Entry, Quarantine
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,6 @@ class Prepared:
     """A commit's frozen build."""
 
     commit: str
-    tree: Path
-    """The exported files alone, on the host; what was built lies in the layers above."""
     stack: tuple[Path, ...]
     """Read-only layers, lowest first."""
     ok: bool
@@ -91,27 +90,26 @@ class Layers:
         `reuse` is the incumbent's build: `prepare_cache` paths are copied from it, never from a
         rival's.
         """
-        tree = self._exported(commit)
-        deps = self.deps(commit)
-        below = (tree,) if deps is None else (deps.tree, tree)
-        if len(below) == 1 and not self.settings.prepare_command:
-            return Prepared(commit, tree, below, ok=True)
+        files, deps = self._exported(commit), self.deps(commit)
+        below = files if deps is None else (deps.tree, *files)
+        if deps is None and not self.settings.prepare_command:
+            return Prepared(commit, below, ok=True)
         command = self.settings.prepare_command
         cached = self.settings.prepare_cache if reuse is not None else []
-        key = _digest([tree.parent.name, deps.key if deps else "", command, cached])
+        key = _digest([self._export_key(commit), deps.key if deps else "", command, cached])
         if fresh:
             key += secrets.token_hex(4)
         with self._one_at_a_time(key):
             failed = self._known.failed.get(key)
             if failed is not None:
-                return Prepared(commit, tree, below, ok=False, outcome=failed)
+                return Prepared(commit, below, ok=False, outcome=failed)
             place = self._folder("prepared") / key
             outcome = None if place.exists() else self._build(below, place, reuse)
             if outcome is not None and outcome.exit_code != 0:
                 self._known.failed[key] = outcome
-                return Prepared(commit, tree, below, ok=False, outcome=outcome)
+                return Prepared(commit, below, ok=False, outcome=outcome)
             self._remember(commit, place)
-            return Prepared(commit, tree, self._stack(below, place), ok=True, outcome=outcome)
+            return Prepared(commit, self._stack(below, place), ok=True, outcome=outcome)
 
     @contextmanager
     def throwaway(self, prepared: Prepared) -> Iterator[Path | Layered]:
@@ -167,7 +165,8 @@ class Layers:
     def keep(self, commits: Iterable[str]) -> None:
         """Remove what was made for all other commits."""
         # a merge that is published has the very files of the one that was measured
-        kept = {self._export_key(commit) for commit in commits}
+        ground = [self.overlay.base_commit] if self.overlay is not None else []
+        kept = {self._export_key(commit) for commit in (*commits, *ground)}
         made = list(self._known.made)
         self.drop(*(commit for commit in made if self._export_key(commit) not in kept))
 
@@ -180,27 +179,47 @@ class Layers:
 
     # making
 
-    def _exports(self) -> Iterator[Frozen]:
-        """The exports there are, the base's from an earlier process among them."""
-        base = [self.overlay.base_commit] if self.overlay is not None else []
-        for commit in (*reversed(self._known.keys), *base):
-            place = self._folder("exports") / self._export_key(commit)
-            if place.exists():
-                yield Frozen(commit, place / "tree")
-
-    def _exported(self, commit: str) -> Path:
+    def _exported(self, commit: str) -> tuple[Path, ...]:
         """The commit's files, sealed paths laid over them, with places for what is provided."""
+        changed = self._over_base(commit)
         key = self._export_key(commit)
         place = self._folder("exports") / key
         with self._one_at_a_time(key):
             if not place.exists():
                 with self._making(place) as making:
-                    like = next(self._exports(), None)  # frozen: what is equal is linked
-                    export(self.quarantine, commit, making / "tree", self.overlay, like)
-                    self.room.make_mount_points(making / "tree", self.room.provided_inside())
+                    self._export(commit, making / "tree", changed)
                     making.rename(place)
         self._remember(commit, place)
-        return place / "tree"
+        return (*self._ground(changed), place / "tree")
+
+    def _export(self, commit: str, tree: Path, changed: Mapping[str, Entry] | None) -> None:
+        if changed is None:
+            export(self.quarantine, commit, tree, self.overlay, self._frozen())
+            self.room.make_mount_points(tree, self.room.provided_inside())
+        else:
+            export_files(self.quarantine, commit, tree, changed)
+
+    def _frozen(self) -> Frozen | None:
+        """The base's export, where it is made: what is equal may be linked from it."""
+        if self.overlay is None:
+            return None
+        base = self.overlay.base_commit
+        place = self._folder("exports") / self._export_key(base)
+        return Frozen(base, place / "tree") if place.exists() else None
+
+    def _ground(self, changed: Mapping[str, Entry] | None) -> tuple[Path, ...]:
+        """What a layer of changed files lies over."""
+        if changed is None or self.overlay is None:
+            return ()
+        return self._exported(self.overlay.base_commit)
+
+    def _over_base(self, commit: str) -> Mapping[str, Entry] | None:
+        """The files of a commit that differ from the base's, where a layer of them will do."""
+        if self.overlay is None or not self.room.probe.overlay:
+            return None
+        if self._export_key(commit) == self._export_key(self.overlay.base_commit):
+            return None
+        return edits(self.quarantine, commit, self.overlay, self.room.provided_inside())
 
     def _export_key(self, commit: str) -> str:
         """What an export is made of, as a name: commits of the same files share one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -78,6 +78,38 @@ def _link_equal(old: Seen, new: Seen, like: Frozen, dest: Path) -> set[str]:
     except OSError:  # another file system, too many links, or no longer there
         return linked
     return linked
+
+
+def edits(
+    q: Quarantine, commit: str, overlay: Overlay, firm: Collection[Path]
+) -> dict[str, Entry] | None:
+    """The files of a commit that are not as in the overlay's base.
+
+    None where a layer of them over the base's files would not do: something is gone, or is no
+    regular file, or lies where one of the `firm` paths is.
+    """
+    old, new = composed(q, overlay.base_commit, overlay), composed(q, commit, overlay)
+    if not old.keys() <= new.keys():
+        return None
+    found = {
+        path: entry
+        for path, entry in new.items()
+        if old.get(path) != entry and path not in overlay.extra_files
+    }
+    both = [*found.values(), *(old[path] for path in found if path in old)]
+    if not all(entry.mode.startswith("100") for entry in both):
+        return None
+    fixed = {str(path) for path in firm}
+    taken = any(fixed & {path, *ancestors(path)} for path in found)
+    return None if taken else found
+
+
+def export_files(q: Quarantine, commit: str, dest: Path, entries: Mapping[str, Entry]) -> None:
+    """Write some files of a commit into `dest`, which is made here."""
+    from selfimprove.vcs.fill import fill_lfs
+
+    make_folders(dest, entries)
+    fill_lfs(q, commit, dest, write_blobs(q.git, entries, dest))
 
 
 def composed(q: Quarantine, commit: str, overlay: Overlay | None) -> Seen:
