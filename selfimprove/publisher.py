@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from selfimprove.contracts.base import Record
 from selfimprove.names import RefNames, branch, tag
 from selfimprove.store.state import State
 from selfimprove.vcs.git import Git
-from selfimprove.vcs.publish import RefUpdate, checked_out, publish
+from selfimprove.vcs.publish import BranchInUse, RefUpdate, checked_out, publish
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.refs import RefMoved, read_refs
 from selfimprove.vcs.target import Target
@@ -93,8 +94,17 @@ class Publisher:
     def carry_out(self, order: Order) -> Done:
         """Publish; a win is held back while its branch is checked out, or was moved by its user."""
         self.keep(order.commit)
-        wins = [each for each in order.updates if each.ref == order.improve]
         tags = [each for each in order.updates if each.ref != order.improve]
+        try:
+            publish(self.target, self.quarantine, _updates(order.updates))
+        except (BranchInUse, RefMoved):
+            return self._apart(order, tags)
+        wins = len(order.updates) > len(tags)
+        return Done(tags=[each.ref for each in tags], published=order.commit if wins else None)
+
+    def _apart(self, order: Order, tags: list[Move]) -> Done:
+        """Publish tags and win each for itself, for one of them cannot be moved."""
+        wins = [each for each in order.updates if each.ref == order.improve]
         warning = self._publish(tags)
         done = Done(tags=[each.ref for each in tags] if not warning else [], warning=warning)
         if not wins:
@@ -122,11 +132,7 @@ class Publisher:
         if not moves:
             return ""
         try:
-            publish(
-                self.target,
-                self.quarantine,
-                [RefUpdate(each.ref, each.new, each.old) for each in moves],
-            )
+            publish(self.target, self.quarantine, _updates(moves))
         except RefMoved as moved:
             return str(moved)
         return ""
@@ -178,3 +184,7 @@ class Publisher:
             f"{self.names.improve} {what}, this run left it at {left}; "
             "`selfimprove resume --adopt` goes on from it, `--restore` puts it back"
         )
+
+
+def _updates(moves: Iterable[Move]) -> list[RefUpdate]:
+    return [RefUpdate(each.ref, each.new, each.old) for each in moves]

@@ -60,6 +60,8 @@ _ALWAYS = {
 
 _NO_PROGRAM = 127
 """The code of env(1) where the program it is to start is not there."""
+_KEPT_PREFIXES = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_PYTHON_", "GIT_SSL_")
+"""Overridden by ours, not git's, or of no effect but on the way to a server one pushes to."""
 _USERS_OWN = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 
 
@@ -213,9 +215,7 @@ def _without_callers(command: list[str]) -> list[str]:
     callers = [
         name
         for name in base_env()
-        if name.startswith("GIT_")
-        and name not in kept
-        and not name.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_PYTHON_"))
+        if name.startswith("GIT_") and name not in kept and not name.startswith(_KEPT_PREFIXES)
     ]
     if not callers:
         return command

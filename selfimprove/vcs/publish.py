@@ -11,15 +11,22 @@ from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.refs import RefMoved, RefUpdate, read_refs, update_refs
 from selfimprove.vcs.target import Target
 
-__all__ = ["RefMoved", "RefUpdate", "blocked_names", "checked_out", "publish"]
+__all__ = ["BranchInUse", "RefMoved", "RefUpdate", "blocked_names", "checked_out", "publish"]
+
+
+class BranchInUse(ToolError):  # noqa: N818  (says what is so, as RefMoved does)
+    """A branch cannot be moved: a working tree of the target stands on it."""
 
 
 def publish(target: Target, q: Quarantine, updates: Sequence[RefUpdate]) -> None:
-    """Move refs of the target to commits of the quarantine; raises RefMoved, changing nothing."""
+    """Move refs of the target to commits of the quarantine, all or none.
+
+    Raises BranchInUse and RefMoved.
+    """
     standing = _standing(target)
     for update in updates:
         if update.ref in standing:
-            raise ToolError(
+            raise BranchInUse(
                 f"{update.ref} is checked out in {standing[update.ref]}",
                 "switch that worktree to another branch; the next run or resume publishes it",
             )
