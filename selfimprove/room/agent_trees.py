@@ -18,7 +18,7 @@ from pathlib import Path
 from selfimprove.room.files import remove_tree
 from selfimprove.room.job import Layered
 from selfimprove.room.room import Room
-from selfimprove.vcs.agent_tree import add_repository
+from selfimprove.vcs.agent_tree import Around, add_repository
 from selfimprove.vcs.collect import Snapshot, snapshot
 from selfimprove.vcs.export import Frozen, Overlay, export
 from selfimprove.vcs.quarantine import Quarantine
@@ -70,7 +70,8 @@ class AgentTrees:
         self._lock = threading.Lock()
         self._last: Frozen | None = None
         """The reading tree used last: the next one links what is equal."""
-        self._bases: dict[Path, Snapshot] = {}
+        self._repositories: dict[Path, Snapshot] = {}
+        """Layers of a repository alone (or nothing), and how the files below each looked."""
         remove_tree(folder)
         folder.mkdir(parents=True)
 
@@ -94,7 +95,8 @@ class AgentTrees:
                 yield self._layered(wanted, folder)
             else:
                 tree = folder / "tree"
-                self._fill(wanted, tree, None)
+                export(self._quarantine, wanted.commit, tree, self._overlay(wanted.commit))
+                self._add_repository(wanted, Around(tree, tree))
                 yield EditingTree(tree, snapshot(tree))
         finally:
             remove_tree(folder)
@@ -102,39 +104,38 @@ class AgentTrees:
     def tidy(self, keep: Sequence[str]) -> None:
         """Throw away the trees of everything but these commits."""
         kept = {f"reading-{self._quarantine.tree_oid(commit)}" for commit in keep}
-        kept |= {f"base-{commit}" for commit in keep}
+        kept |= {f"{kind}-{commit}" for commit in keep for kind in ("repository", "plain")}
         if self._last is not None:
             kept.add(self._last.tree.name)  # until there is another one to link from
         for tree in self._folder.iterdir():
             if tree.name not in kept:
-                self._bases.pop(tree, None)
+                self._repositories.pop(tree, None)
                 remove_tree(tree)
 
     def _layered(self, wanted: Wanted, folder: Path) -> EditingTree:
-        base, before = self._base(wanted)
-        layers = Layered((base,), folder / "up", folder / "work")
+        below, before = self._below(wanted)
+        layers = Layered(below, folder / "up", folder / "work")
         layers.upper.mkdir()
         layers.work.mkdir()
-        return EditingTree(base, before, layers)
+        return EditingTree(below[0], before, layers)
 
-    def _base(self, wanted: Wanted) -> tuple[Path, Snapshot]:
-        """What executors' layers lie over, made once for a commit."""
-        like = Frozen(wanted.commit, self.reading(wanted.commit))
-        place = self._folder / f"base-{wanted.commit}"
+    def _below(self, wanted: Wanted) -> tuple[tuple[Path, ...], Snapshot]:
+        """What executors' layers lie over, made once for a commit: its files, and a repository."""
+        files = self.reading(wanted.commit)
+        place = self._folder / f"{'repository' if wanted.git else 'plain'}-{wanted.commit}"
         with self._lock:
-            if place not in self._bases:
+            if place not in self._repositories:
+                self._room.make_mount_points(files, self._room.provided_inside())
                 making = self._making()
-                self._fill(wanted, making, like)
-                self._room.make_mount_points(making, self._room.provided_inside())
+                self._add_repository(wanted, Around(making, files))
                 making.rename(place)
-                self._bases[place] = snapshot(place)
-            return place, self._bases[place]
+                self._repositories[place] = snapshot(files)
+            return (files, place), self._repositories[place]
 
-    def _fill(self, wanted: Wanted, tree: Path, like: Frozen | None) -> None:
-        overlay = self._overlay(wanted.commit)
-        export(self._quarantine, wanted.commit, tree, overlay, like)
+    def _add_repository(self, wanted: Wanted, around: Around) -> None:
         if wanted.git:
-            add_repository(self._quarantine, wanted.commit, self._branch, tree, overlay)
+            overlay = self._overlay(wanted.commit)
+            add_repository(self._quarantine, wanted.commit, self._branch, around, overlay)
 
     def _making(self) -> Path:
         return Path(tempfile.mkdtemp(prefix="making-", dir=self._folder))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from selfimprove.vcs.export import Overlay, composed, export
@@ -38,15 +39,24 @@ def agent_clone(
     branch is one commit of what remains.
     """
     export(q, branch_tip, dest, overlay)
-    add_repository(q, branch_tip, branch, dest, overlay)
+    add_repository(q, branch_tip, branch, Around(dest, dest), overlay)
+
+
+@dataclass(frozen=True)
+class Around:
+    """Where a repository goes."""
+
+    folder: Path
+    """What its `.git` is made in: the files' own folder, or a layer to be laid over them."""
+    files: Path
 
 
 def add_repository(
-    q: Quarantine, branch_tip: str, branch: str, dest: Path, overlay: Overlay | None = None
+    q: Quarantine, branch_tip: str, branch: str, around: Around, overlay: Overlay | None = None
 ) -> None:
     """Make a repository around an exported tree."""
     tip, shallow = _history(q, branch_tip, overlay)
-    git_dir = dest / ".git"
+    git_dir = around.folder / ".git"
     for folder in ("objects/pack", "objects/info", "refs/heads", "refs/tags", "info"):
         (git_dir / folder).mkdir(parents=True)
     ref = f"refs/heads/{branch.removeprefix('refs/heads/')}"
@@ -61,7 +71,7 @@ def add_repository(
     options = ["--revs", "--quiet", "--window=0", "--compression=1", "--threads=1"]
     options += ["--shallow"] if shallow else []
     q.git.run("pack-objects", *options, pack, stdin=f"{cut}{tip}\n".encode())
-    _fill_index(dest, tip)
+    _fill_index(git_dir, around.files, tip)
 
 
 def _history(q: Quarantine, tip: str, overlay: Overlay | None) -> tuple[str, list[str]]:
@@ -86,9 +96,9 @@ def _config(oid_length: int) -> str:
     return _CONFIG.format(version=1) + "[extensions]\n\tobjectFormat = sha256\n"
 
 
-def _fill_index(dest: Path, tip: str) -> None:
+def _fill_index(git_dir: Path, files: Path, tip: str) -> None:
     """Give the new repository its index, so that the executor's `git status` is clean."""
-    git = Git(dest / ".git", dest)
+    git = Git(git_dir, files)
     git.run("read-tree", tip)
     args = ("update-index", "-q", "--refresh")
     answer = git.attempt(*args)

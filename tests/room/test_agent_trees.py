@@ -98,7 +98,7 @@ def test_executors_of_one_commit_share_what_lies_below_and_nothing_else(
         assert seen.stdout == b"a\n"
         assert (one.tree / "a.txt").read_text() == "a\n"
     trees.tidy([head])
-    assert sorted(path.name[:5] for path in one.tree.parent.iterdir()) == ["base-", "readi"]
+    assert sorted(path.name[:5] for path in one.tree.parent.iterdir()) == ["readi", "repos"]
     trees.tidy([])  # the reading tree stays: the next one links from it
     assert [path.name[:5] for path in one.tree.parent.iterdir()] == ["readi"]
 
