@@ -77,6 +77,8 @@ class Deps:
     roster: Roster
     workshop: Workshop
     bench: Bench
+    holdout: Bench | None
+    """The held-out benchmark, in no agent's reach."""
     publisher: Publisher
     attempts: Attempts
     ideas: IdeaBox

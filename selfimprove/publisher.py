@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from selfimprove.contracts.base import Record
@@ -59,21 +59,21 @@ class Publisher:
         """The name of an experiment branch."""
         return self.names.experiment(number, executor_id)
 
-    def tags(self, state: State, winner: str) -> list[str]:
+    def tags(self, state: State, won: Collection[str]) -> list[str]:
         """The archive tags of the round under way: every measured loser, none disqualified."""
         assert state.round is not None
         number = state.round.number
         return [
             self.names.archive(number, name)
             for name, executor in state.round.executors.items()
-            if name != winner
+            if name not in won
             and executor.candidate
             and executor.result
             and executor.result.benchmark_score is not None
             and executor.result.disqualification is None
         ]
 
-    def order(self, state: State, commit: str, winner: str) -> Order:
+    def order(self, state: State, commit: str, won: Collection[str]) -> Order:
         """What the round under way wants published, less what is in place already."""
         assert state.round is not None
         improve = branch(self.names.improve)
@@ -84,7 +84,7 @@ class Publisher:
             updates.append(Move(ref=improve, new=commit, old=state.published or zeros))
         for name, executor in state.round.executors.items():
             archived = self.names.archive(state.round.number, name)
-            if archived in self.tags(state, winner) and executor.candidate:
+            if archived in self.tags(state, won) and executor.candidate:
                 updates.append(Move(ref=tag(archived), new=executor.candidate.commit, old=zeros))
         there = read_refs(self.target.git, improve, *(update.ref for update in updates))
         # a branch that was moved by a try before a crash is still to be reported as published

@@ -30,6 +30,7 @@ from selfimprove.setup.checks import (
     take_incumbent,
 )
 from selfimprove.setup.goal_change import edited, refuse_other_metric
+from selfimprove.setup.outlook import outlook
 from selfimprove.site import Site
 from selfimprove.steps.stop_check import why_stop
 from selfimprove.store import lock
@@ -149,12 +150,21 @@ def _set_up(run: Run, site: Site, asked: Asked, steered: Control) -> Deps:
         mark_of = partial(fingerprint_now, site, deps)
         run.drive(measure_baseline(run.state, deps, mark_of))
         run.close_segment(control("setup", "checkpoint"))
+        _tell_outlook(run.state, deps, asked)
         deps = build_deps(site, run.state.facts, steered)
     mark = fingerprint_now(site, deps, run.state.facts)
     if mark != run.state.fingerprint:
         asked.say("conditions have changed: the incumbent is measured anew")
         run.drive(remeasure(run.state, deps, mark, "fingerprint changed"))
     return deps
+
+
+def _tell_outlook(state: State, deps: Deps, asked: Asked) -> None:
+    """Say once what the benchmark's noise allows."""
+    assert state.baseline is not None
+    samples = state.baseline.measurement.samples
+    seconds = max(sample.duration_s for sample in samples)
+    asked.say(outlook([sample.score for sample in samples], seconds, deps.config.settings))
 
 
 def _ended(state: State, deps: Deps | None, asked: Asked, why: str) -> Outcome:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from selfimprove.agents.replies import ReplyStore
 from selfimprove.bench.fingerprint import Parts, fingerprint, path_digest
@@ -101,6 +101,7 @@ def build_deps(site: Site, facts: Facts, control: Control) -> Deps:
         roster=Roster(config),
         workshop=Workshop(config, names, rules, tools),
         bench=bench,
+        holdout=holdout_bench(site, bench, facts),
         publisher=Publisher(site.target, quarantine, names),
         attempts=Attempts(site.layout.attempts),
         ideas=IdeaBox(site.layout.ideas),
@@ -145,6 +146,15 @@ def bench_spec(site: Site, facts: Facts) -> BenchSpec:
         exact=site.config.sources.get("primary_metric") not in (Source.GOAL, Source.DEFAULT),
         env={name: environ[name] for name in settings.env if name in environ},
     )
+
+
+def holdout_bench(site: Site, bench: Bench, facts: Facts) -> Bench | None:
+    """The held-out benchmark: read like the seen one, under a profile of its own."""
+    command = site.config.settings.holdout_command
+    if not command:
+        return None
+    spec = replace(bench_spec(site, facts), command=command, profile="holdout", expected_keys=None)
+    return bench.other(spec)
 
 
 def fingerprint_now(site: Site, deps: Deps, facts: Facts) -> Fingerprint:

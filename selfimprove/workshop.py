@@ -204,10 +204,17 @@ class Workshop:
                 return _red(f"guard {guard.name!r}", outcome)
         return None
 
-    def merge(self, incumbent: str, candidate: str, message: str, date: str) -> str:
-        """A merge commit: the candidate's tree, both as parents; the same id on a second try."""
-        tree = self.tree_oid(candidate)
-        return self.tools.quarantine.commit_tree(tree, [incumbent, candidate], message, date)
+    def merge(self, base: str, candidate: str, message: str, date: str) -> str | None:
+        """A merge commit with both as parents, the same id on a second try; None on a conflict.
+
+        On its own parent it is the candidate's tree; stacked on a win it is merged with it.
+        """
+        quarantine = self.tools.quarantine
+        parent = quarantine.resolve(f"{candidate}^1")
+        tree = self.tree_oid(candidate) if parent == base else quarantine.merge(base, candidate)
+        if tree is None:
+            return None
+        return self.tools.quarantine.commit_tree(tree, [base, candidate], message, date)
 
     def keep_branch(self, number: int, executor_id: str, commit: str) -> None:
         """Name a candidate's commit, so that nothing loses it."""

@@ -16,7 +16,7 @@ from selfimprove.process import StopToken
 from selfimprove.store.rebuild import findings
 from selfimprove.testing.compare import settled
 from selfimprove.testing.documents import a_plan
-from selfimprove.testing.rehearsal import Rehearsal, lower_each_round, number_plan, set_numbers
+from selfimprove.testing.rehearsal import Rehearsal, lower_apart, number_plan, set_numbers
 
 STEPS = (
     "research", "planning", "critic_review", "execution", "tournament", "recording", "stop_check",
@@ -99,14 +99,15 @@ class Stand:
 
 @pytest.fixture(scope="module")
 def plain(module_stage: Callable[..., Rehearsal]) -> Stand:
-    return Stand(module_stage(), rounds=1)
+    """Two candidates, the second stacked on the first."""
+    return Stand(module_stage(planner=lower_apart), rounds=1)
 
 
 def revising(request: Any, tree: Path) -> dict[str, Any]:
     """A plan, and where it was sent back another one."""
     if request.context.get("plan"):
         return number_plan("a" if request.agent_id == "planner_a" else "b", 11)(request, tree)
-    return lower_each_round(request, tree)
+    return lower_apart(request, tree)
 
 
 def strict(request: Any, _tree: Path) -> dict[str, Any]:
@@ -194,6 +195,60 @@ def test_the_rich_round_has_it_all(rich: Stand) -> None:
     ) == 2
     assert "round_1/executor_1/fix_1" in rich.calls
     assert rich.wanted["state/merge_reports/round_1.json"]["status"] == "merged"
+
+
+@pytest.fixture(scope="module")
+def noisy(
+    module_stage: Callable[..., Rehearsal], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Stand, Path]:
+    """Two wins in many pairs each, and the last ones; the benchmark varies as the baseline is made.
+
+    Besides, the file in which it leaves a line for each run.
+    """
+    runs = tmp_path_factory.mktemp("noisy") / "runs"
+    score = (
+        f'echo x >> "{runs}"; n=$(wc -l < "{runs}"); '
+        'if [ "$n" -gt 3 ]; then n=0; fi\n'
+        'printf \'{"score": %d.%d%s}\\n\' $sum $n "$parts"\n'
+    )
+    settings = {
+        "significance.alpha": 0.2,
+        "significance.max_pairs": 6,
+        "significance.closing_pairs": 2,
+    }
+    play = module_stage(planner=lower_apart, score=score, settings=settings)
+    return Stand(play, rounds=1), runs
+
+
+def test_the_noisy_round_has_pairs_of_every_kind(noisy: tuple[Stand, Path]) -> None:
+    kinds = [
+        envelope.payload["result"]["purpose"]
+        for envelope in noisy[0].seen
+        if envelope.payload.get("tool") == "benchmark.pair" and envelope.type == "tool_result"
+    ]
+    assert kinds.count("closing") == 4
+    assert kinds.count("final") == 2
+    assert kinds.count("confirmation") >= 4
+
+
+@pytest.mark.parametrize("purpose", ["confirmation", "closing", "final"])
+def test_no_finished_pair_is_measured_again(noisy: tuple[Stand, Path], purpose: str) -> None:
+    stand, runs = noisy
+    ended = [
+        (line, envelope.payload["result"]["purpose"])
+        for line, envelope in enumerate(stand.seen, 1)
+        if envelope.payload.get("tool") == "benchmark.pair" and envelope.type == "tool_result"
+    ]
+    screened = sum(
+        envelope.payload.get("tool") == "benchmark.run" and envelope.type == "tool_result"
+        for envelope in stand.seen
+    )
+    line = next(line for line, kind in ended if kind == purpose)
+    before = len(runs.read_text().splitlines())
+    stand.check(line, die=True)
+    assert len(runs.read_text().splitlines()) - before == screened + 2 * len(ended)
+    if purpose != "final":
+        stand.check(line + 1, die=True)  # within the pair that follows: that one alone is repeated
 
 
 @pytest.mark.long

@@ -9,10 +9,12 @@ from selfimprove.app.common import confirmation, measuring_trusted, say, where, 
 from selfimprove.bench.failures import Failed
 from selfimprove.bench.seeds import pair_seed, takes_seed
 from selfimprove.bench.stats import mean, median, spread
+from selfimprove.contracts.settings import Settings
 from selfimprove.errors import ConfigError
 from selfimprove.process import StopToken, signals_to
 from selfimprove.session import prepare_root
 from selfimprove.setup.begin import RUNS, facts_of
+from selfimprove.setup.outlook import outlook, provable
 from selfimprove.site import open_site
 from selfimprove.store import lock
 from selfimprove.store.record import load_state
@@ -48,13 +50,17 @@ def benchmark(options: BenchmarkOptions) -> int:
             scores.append(found.sample.score)
             seconds.append(found.sample.duration_s)
             say(f"run {index + 1}: {found.sample.score:g}")
-    _tell(options, facts.metric, commit, (scores, seconds))
+    _tell(options, settings, (facts.metric, commit), (scores, seconds))
     return 0
 
 
 def _tell(
-    options: BenchmarkOptions, metric: str, commit: str, runs: tuple[list[float], list[float]]
+    options: BenchmarkOptions,
+    settings: Settings,
+    about: tuple[str, str],
+    runs: tuple[list[float], list[float]],
 ) -> None:
+    metric, commit = about
     scores, seconds = runs
     answer: dict[str, Any] = {
         "metric": metric,
@@ -65,8 +71,7 @@ def _tell(
         "spread": spread(scores),
         "deterministic": len(scores) > 1 and len(set(scores)) == 1,
         "seconds": median(seconds),
-        # one win of each of three pairs is wanted, so a gain within the spread may not be seen
-        "smallest_gain": 0.0 if len(set(scores)) == 1 else spread(scores),
+        "smallest_gain": provable(scores, settings),
     }
     if options.json:
         print(json.dumps(answer, indent=2))  # noqa: T201
@@ -74,5 +79,5 @@ def _tell(
     print(  # noqa: T201
         f"{metric}: {answer['score']:g} (median of {len(scores)}), spread {answer['spread']:.2%}, "
         f"{answer['seconds']:.2f} s a run\n"
-        f"a gain of less than {answer['smallest_gain']:.2%} may not be told from noise"
+        f"{outlook(scores, answer['seconds'], settings)}"
     )

@@ -20,6 +20,7 @@ from selfimprove.bench.slot import Slot
 from selfimprove.contracts.benchmark import Sample
 from selfimprove.contracts.goal import GuardCommand
 from selfimprove.process import Outcome
+from selfimprove.room.environ import Profile
 from selfimprove.room.files import RESULT_CAP
 from selfimprove.room.job import Job, Layered
 from selfimprove.room.layers import Layers
@@ -40,6 +41,7 @@ class BenchSpec:
     seed_env: str = ""
     expected_keys: frozenset[str] | None = None
     """The baseline's; None while there is no baseline."""
+    profile: Profile = "benchmark"
     exact: bool = False
     """The primary metric was named by a setting: no other name stands in for it."""
     env: Mapping[str, str] = field(default_factory=dict)
@@ -92,6 +94,10 @@ class Bench:
         """One sample of a commit's score."""
         found = self.measure(commit, log_name, seed)
         return found.sample if isinstance(found, Measured) else found
+
+    def other(self, spec: BenchSpec) -> Bench:
+        """Another benchmark in the same room, for the same commits."""
+        return Bench(spec, self._room, self._layers, self._slot, self._logs)
 
     def measure(self, commit: str, log_name: str, seed: int | None) -> Measured | Failed:
         """One sample of a commit's score, with its output and the keys of its answer."""
@@ -156,7 +162,7 @@ class Bench:
         job = Job(
             command=command,
             tree=running.tree,
-            profile="benchmark",
+            profile=self.spec.profile,
             timeout=self.spec.timeout,
             env=seed_variables,
             log=self._logs / running.log_name,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Literal
 
-Purpose = Literal["baseline", "screening", "tournament", "confirmation", "closing"]
+Purpose = Literal["baseline", "screening", "tournament", "confirmation", "closing", "final"]
 
 PLACEHOLDER = "{seed}"
 _BITS = 31  # fits a C int, numpy and every language's own generator

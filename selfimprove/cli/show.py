@@ -40,7 +40,7 @@ def command(where: Where, name: str, as_json: bool) -> None:
     if as_json:
         echo_json(found)
         return
-    for line in _told(found):
+    for line in _merge(found) if named.kind == "merge" else _told(found):
         click.echo(line)
 
 
@@ -99,6 +99,14 @@ def _plans(root: Layout, number: int) -> Iterator[str]:
     for folder in (f"state/plan_archive/round_{number}", f"plans/round_{number}"):
         for path in (root.root / folder).glob("plan_planner_*.json"):
             yield path.stem.removeprefix("plan_")
+
+
+def _merge(found: dict[str, Any]) -> Iterator[str]:
+    """A merge report as the decision it records."""
+    from selfimprove.contracts.merge import MergeReport
+    from selfimprove.report.decision import explained
+
+    yield from explained(MergeReport.parse(found, "merge report"))
 
 
 def _told(value: Any, indent: str = "") -> Iterator[str]:

@@ -16,8 +16,6 @@ from selfimprove.expressions import contradiction, expression
 from selfimprove.words import in_words
 
 NOT_YET = (
-    "holdout_command",
-    "significance",
     "services",
     "export_git",
     "critique_execution",

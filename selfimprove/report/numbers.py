@@ -7,6 +7,7 @@ from datetime import datetime
 
 from selfimprove.bench.stats import NEAR_ZERO, better, relative_gain
 from selfimprove.contracts.base import Direction
+from selfimprove.contracts.significance import Estimate
 
 NOTHING = "–"
 """Stands where nothing was measured."""
@@ -71,6 +72,11 @@ def percent(fraction: float) -> str:
     decimals = max(0, 2 - math.floor(math.log10(abs(value))))
     text = f"{value:.{decimals}f}"
     return (text.rstrip("0").rstrip(".") if "." in text else text) + "%"
+
+
+def estimated(found: Estimate) -> str:
+    """`30.6% [16.5%, 42.4%]`: a gain and the interval that holds it."""
+    return f"{percent(found.gain)} [{percent(found.low)}, {percent(found.high)}]"
 
 
 def duration(seconds: float) -> str:

@@ -213,17 +213,18 @@ def _planner(state: State, name: str, planner: PlannerState) -> tuple[str, str]:
 
 def _executor(state: State, current: Round, name: str, executor: ExecutorState) -> tuple[str, str]:
     planner = executor.plan_id.removeprefix(f"round_{current.number}_")
-    report = current.tournament.report
     confirmations = current.tournament.confirmations
     status: str = executor.status
-    if report and report.winner and report.winner.executor_id == name:
-        status = "merged"
-    elif tried := next((each for each in confirmations if each.executor_id == name), None):
+    if tried := next((each for each in confirmations if each.executor_id == name), None):
         if tried.holds is None:
             pairs = numbers.count(len(tried.pairs), "pair")
             return "confirming", f"{planner}: {pairs} measured"
         if tried.holds is False:
             return "lost", f"{planner}: {tried.reason}"
+        if not tried.commit:
+            pairs = numbers.count(len(tried.closing), "closing pair")
+            return "confirming", f"{planner}: it holds, {pairs} measured"
+        status = "merged"
     elif status == "pending":
         status = "waits"
     result = executor.result

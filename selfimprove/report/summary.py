@@ -134,6 +134,10 @@ def _scores(sources: Sources, facts: Facts) -> str:
     gain = numbers.gain_in_words(before, after, facts.direction)
     header = [f"{clean(facts.metric)} ({facts.direction.replace('_', ' ')})", "before", "after", ""]
     rows = [["score", numbers.score(before), numbers.score(after), gain]]
+    if state.final is not None and state.final_of == state.incumbent.commit:
+        pairs = numbers.count(state.final.pairs, "fresh pair")
+        words = f"reported gain ({pairs}, first base against tip)"
+        rows.append([words, "", "", numbers.estimated(state.final)])
     if then or now:
         rows.append(["interval", then or numbers.NOTHING, now or numbers.NOTHING, ""])
     return table(header, rows)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from selfimprove.contracts.envelope import Envelope
+from selfimprove.contracts.significance import Estimate
 from selfimprove.report import numbers
 from selfimprove.report.plain import clean, one_line
 from selfimprove.store.state import State
@@ -128,8 +129,10 @@ def _result(state: State, payload: Payload) -> Line:
     return Line(f"{who} measured {numbers.score(result['benchmark_score'])}{words}")
 
 
-def _confirming(_: State, payload: Payload) -> Line:
-    return Line(f"{payload['executor']} is measured again beside the incumbent", "faint")
+def _confirming(state: State, payload: Payload) -> Line:
+    stacked = state.round and payload["base"] != state.round.incumbent.commit
+    where = "on top of this round's win, beside that" if stacked else "beside the incumbent"
+    return Line(f"{payload['executor']} is measured again {where}", "faint")
 
 
 def _confirmation(state: State, payload: Payload) -> Line:
@@ -142,17 +145,38 @@ def _confirmation(state: State, payload: Payload) -> Line:
     return Line(f"{who} holds: {payload['reason']}", "good")
 
 
+def _holdout(_: State, payload: Payload) -> Line:
+    answer = "agrees" if payload["answer"] else f"does not agree: {payload['reason']}"
+    tone: Tone = "good" if payload["answer"] else "bad"
+    return Line(f"{payload['executor']}: the held-out benchmark {answer}", tone)
+
+
+def _closed(_: State, payload: Payload) -> Line | None:
+    if payload.get("estimate") is None:
+        return None
+    found = Estimate.parse(payload["estimate"], "estimate")
+    pairs = numbers.count(found.pairs, "fresh pair")
+    return Line(f"{payload['executor']}: a gain of {numbers.estimated(found)} in {pairs}", "good")
+
+
+def _final(_: State, payload: Payload) -> Line:
+    found = Estimate.parse(payload["estimate"], "estimate")
+    pairs = numbers.count(found.pairs, "fresh pair")
+    return Line(f"the run's gain, base against tip: {numbers.estimated(found)} in {pairs}", "good")
+
+
 def _merged(state: State, payload: Payload) -> Line:
     report = payload["report"]
     winner = report["winner"]
     if winner is None:
         return Line(f"round {report['iteration']}: {report['reason']}")
-    before, after = winner["score_before"], winner["score_after"]
+    before, after = winner["score_before"], report["re_benchmark_score"]
     direction = state.facts.direction if state.facts else "higher_is_better"
     gain = numbers.gain_in_words(before, after, direction)
     held = ", held back until the branch is free" if report.get("held_back") else ""
+    names = [winner["executor_id"], *(each["executor_id"] for each in report.get("stacked", []))]
     return Line(
-        f"round {report['iteration']} merged {winner['executor_id']}: {numbers.score(before)} → "
+        f"round {report['iteration']} merged {', '.join(names)}: {numbers.score(before)} → "
         f"{numbers.score(after)}, {gain}{held}: {winner['hypothesis']}",
         "good",
     )
@@ -211,6 +235,9 @@ _CONTROL: dict[str, Callable[[State, Payload], Line | None]] = {
     "result": _result,
     "confirming": _confirming,
     "confirmation": _confirmation,
+    "holdout": _holdout,
+    "closed": _closed,
+    "final": _final,
     "merge_report": _merged,
     "waiting": _waiting,
     "stopped": _stopped,

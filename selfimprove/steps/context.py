@@ -6,6 +6,7 @@ from typing import Any
 
 from selfimprove.agents.prompts import Question, build_request
 from selfimprove.contracts.agent import AgentRequest, AgentRole
+from selfimprove.contracts.settings import Settings
 from selfimprove.deps import Deps
 from selfimprove.steps.base import round_of
 from selfimprove.store.state import State
@@ -21,12 +22,18 @@ def common(state: State, deps: Deps) -> dict[str, Any]:
         goal["scope"][name] = [f"{prefix}{path.removeprefix('./')}" for path in goal["scope"][name]]
     return {
         "goal": goal,
-        "settings": deps.config.settings.document(),
+        "settings": _shown(deps.config.settings).document(),
         "history": [record.document() for record in state.recent],
         "rules": list(deps.harness.rules),
         "ideas": round_of(state).ideas,
         "feedback": [],
     }
+
+
+def _shown(settings: Settings) -> Settings:
+    """The settings less what tells of the held-out benchmark."""
+    provide = [one for one in settings.provide if set(one.for_) != {"holdout"}]
+    return settings.model_copy(update={"holdout_command": "", "provide": provide})
 
 
 def request(

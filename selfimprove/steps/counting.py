@@ -22,9 +22,8 @@ def counters(state: State, settings: Settings) -> dict[str, Any]:
     )
     report = current.tournament.report
     if report and report.winner:
-        gain = relative_gain(
-            report.winner.score_before, report.winner.score_after, state.facts.direction
-        )
+        last = report.stacked[-1] if report.stacked else report.winner
+        gain = relative_gain(report.winner.score_before, last.score_after, state.facts.direction)
         plateau = 0 if gain >= settings.plateau_threshold else plateau + 1
         patience = breaker = 0
     elif measured(current):

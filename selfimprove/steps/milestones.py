@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from selfimprove.bench.conditions import holds
 from selfimprove.contracts.goal import Goal, Phase
-from selfimprove.expressions import simple
 from selfimprove.store.state import State
-
-_COMPARE = {
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-    "<": lambda a, b: a < b,
-    ">": lambda a, b: a > b,
-    "==": lambda a, b: a == b,
-}
 
 
 def transitions(state: State, goal: Goal) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -50,18 +42,10 @@ def first_phase(goal: Goal) -> str | None:
     return next((phase.name for phase in active or pending), None)
 
 
-def known_values(state: State, goal: Goal) -> dict[str, float]:
+def known_values(state: State, goal: Goal) -> dict[str, Any]:
     """What an expression may speak of: `score`, the metric by name, and every sub-score."""
     if state.incumbent is None:
         return {}
     score = state.incumbent.score
-    return {**state.incumbent.sub_scores, goal.metric.name: score, "score": score}
-
-
-def holds(text: str, values: dict[str, float]) -> bool:
-    """Whether a comparison such as `dim_a >= 90` is true; False where its name is unknown."""
-    parsed = simple(text)
-    if parsed is None or parsed[0] not in values:
-        return False
-    name, compare, number = parsed
-    return bool(_COMPARE[compare](values[name], number))
+    named = {**state.incumbent.sub_scores, goal.metric.name: score, "score": score}
+    return {**named, "sub_scores": dict(state.incumbent.sub_scores)}

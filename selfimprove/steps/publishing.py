@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from selfimprove.contracts.envelope import Draft, control, tool_call, tool_result
+from selfimprove.contracts.significance import Estimate
 from selfimprove.deps import Deps
 from selfimprove.steps.base import round_of, topic
 from selfimprove.store.state import Confirmation, State
 
 
-def publish(state: State, deps: Deps) -> Generator[Draft, State, tuple[State, str, bool]]:
-    """Move the improvement branch to the confirmed merge, if there is one, and tag the losers.
+def publish(state: State, deps: Deps) -> Generator[Draft, State, tuple[State, bool]]:
+    """Move the improvement branch to the round's last win, if there is one, and tag the losers.
 
-    Returns the state, the commit that is now the incumbent, and whether it is held back.
+    Returns the state, and whether the win is held back.
     """
     current = round_of(state)
-    won = next((each for each in current.tournament.confirmations if each.holds), None)
-    commit = _final(state, deps, won) if won else current.incumbent.commit
-    order = deps.publisher.order(state, commit, won.executor_id if won else "")
+    won = {each.executor_id for each in current.tournament.confirmations if each.commit}
+    order = deps.publisher.order(state, current.tip, won)
     if not order.updates:
-        return state, commit, False
+        return state, False
     call = tool_call(topic(state, "tournament", "publish"), "git.publish", **order.document())
     yield call
     done = deps.publisher.carry_out(order)
     state = yield tool_result(call, done.document())
     if done.published:
         state = yield from _push(state, deps, done.published)
-    return state, commit, done.held_back
+    return state, done.held_back
 
 
 def _push(state: State, deps: Deps, commit: str) -> Generator[Draft, State, State]:
@@ -45,24 +45,34 @@ def _push(state: State, deps: Deps, commit: str) -> Generator[Draft, State, Stat
     return state
 
 
-def _final(state: State, deps: Deps, won: Confirmation) -> str:
+def final_commit(state: State, deps: Deps, won: Confirmation) -> str:
     """The commit to publish: the confirmed tree and parents, its message telling the story."""
-    current, facts = round_of(state), state.facts
-    assert facts is not None
+    current = round_of(state)
     plan = current.plan_of(won.executor_id)
-    pairs = len(won.pairs)
-    confidence = "deterministic" if facts.deterministic else f"{pairs} of {pairs} pairs"
     message = (
         f"{plan.approach_family}: {_subject(plan.hypothesis)}\n\n{plan.hypothesis}\n\n"
         f"Plan: {plan.plan_id}\n"
         f"Score-Before: {won.score_before!r}\n"
         f"Score-After: {won.score_after!r}\n"
-        f"Confidence: {confidence}\n"
+        f"Confidence: {_confidence(won, won.estimate)}\n"
         f"Benchmark: {' '.join(deps.config.settings.benchmark_command.split())}\n"
     )
     candidate = current.executors[won.executor_id].candidate
     assert candidate is not None
-    return deps.workshop.merge(current.incumbent.commit, candidate.commit, message, won.at)
+    built = deps.workshop.merge(won.base, candidate.commit, message, won.at)
+    assert built is not None, "it was built before, to be measured"
+    return built
+
+
+def _confidence(won: Confirmation, found: Estimate | None) -> str:
+    """How the win was proven, on one line."""
+    if won.judgement is None or not won.judgement.looks:
+        return "deterministic"
+    look = won.judgement.looks[-1]
+    proven = f"p={look.p:.2g} (needed {look.needed:.2g}) in {look.pairs} pairs"
+    if found is None:
+        return proven
+    return f"{proven}; gain {found.gain:.2%} [{found.low:.2%}, {found.high:.2%}] in {found.pairs}"
 
 
 def _subject(hypothesis: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from selfimprove.contracts.benchmark import BenchmarkResult, FailureAnalysis
@@ -38,27 +38,33 @@ def run(state: State, deps: Deps) -> Drafts:
 def recorded(state: State, settings: Settings, parent: str) -> Draft:
     """What the round comes to, from its record; `parent` is the incumbent's tree."""
     current = round_of(state)
-    winner = current.tournament.report.winner if current.tournament.report else None
+    merged = _merged(current)
+    first = next(iter(merged.values()), None)
     history = HistoryRecord(
         iteration=current.number,
         baseline_score=current.incumbent.score,
-        winner=_winner(current, winner) if winner else None,
-        losers=list(_losers(current, winner)),
+        winner=_winner(current, first) if first else None,
+        losers=list(_losers(current, merged)),
         research_brief_id=f"round_{current.number}",
     )
-    more: dict[str, Any] = {}
-    if winner:
-        more["win"] = _win(state, winner).document()
     return control(
         topic(state, "recording"),
         "recorded",
         history=history.document(),
-        rows=[row.document() for row in _rows(current, winner)],
-        attempts=list(_attempts(state, parent, winner)),
+        rows=[row.document() for row in _rows(current, merged)],
+        attempts=list(_attempts(state, parent, merged)),
         counters=counters(state, settings),
-        idea_fates=_idea_fates(current, winner),
-        **more,
+        idea_fates=_idea_fates(current, merged),
+        wins=[_win(current, each).document() for each in merged.values()],
     )
+
+
+def _merged(current: Round) -> dict[str, MergeWinner]:
+    """The merges of the round by executor: the winner, then what was stacked on it."""
+    report = current.tournament.report
+    if report is None or report.winner is None:
+        return {}
+    return {each.executor_id: each for each in (report.winner, *report.stacked)}
 
 
 def _winner(current: Round, winner: MergeWinner) -> Winner:
@@ -72,16 +78,16 @@ def _winner(current: Round, winner: MergeWinner) -> Winner:
     )
 
 
-def _win(state: State, winner: MergeWinner) -> Win:
-    current = round_of(state)
+def _win(current: Round, winner: MergeWinner) -> Win:
     plan = current.plan_of(winner.executor_id)
-    assert state.incumbent is not None
+    confirmation = _confirmation(current, winner.executor_id)
+    assert confirmation is not None
     return Win(
         iteration=current.number,
         plan_id=plan.plan_id,
         hypothesis=plan.hypothesis,
         approach_family=plan.approach_family,
-        commit=state.incumbent.commit,
+        commit=confirmation.commit,
         score_before=winner.score_before,
         score_after=winner.score_after,
     )
@@ -93,9 +99,9 @@ def _settled(current: Round) -> Iterator[tuple[str, Plan, BenchmarkResult]]:
             yield name, current.plan_of(name), executor.result
 
 
-def _losers(current: Round, winner: MergeWinner | None) -> Iterator[Loser]:
+def _losers(current: Round, merged: Mapping[str, MergeWinner]) -> Iterator[Loser]:
     for name, plan, result in _settled(current):
-        if winner and name == winner.executor_id:
+        if name in merged:
             continue
         confirmation = _confirmation(current, name)
         yield Loser(
@@ -116,43 +122,57 @@ def _confirmation(current: Round, name: str) -> Confirmation | None:
 
 
 def _lost(confirmation: Confirmation | None) -> FailureAnalysis | None:
-    """Why a measured candidate that was tried in the tournament was not merged."""
-    if confirmation is None:
+    """Why a measured candidate that was tried in the tournament was not merged.
+
+    Agents read it: what the held-out benchmark answered is not in it.
+    """
+    if confirmation is None or not confirmation.merge_commit:
         return None
-    return FailureAnalysis(
-        what=f"not confirmed beside the incumbent: {confirmation.reason}",
-        why="its first measurement was better by luck, or no better at all",
-        category="regression",
-        lesson="the gain, if there is one, is smaller than the benchmark's noise",
-    )
+    what = f"not confirmed beside the incumbent: {confirmation.reason}"
+    why = "its first measurement was better by luck, or no better at all"
+    lesson = "the gain, if there is one, is smaller than the benchmark's noise"
+    if confirmation.holdout is False:
+        what = "not confirmed beside the incumbent"
+    elif confirmation.regressions:
+        what = f"better, but refused: {confirmation.reason}"
+        why = f"it does not keep {', '.join(confirmation.regressions)}"
+        lesson = "a gain counts only where every declared condition is kept"
+    elif confirmation.judgement is None:
+        why = "the merged candidate could not be measured"
+        lesson = "it must work on top of whatever else was merged, each time it runs"
+    return FailureAnalysis(what=what, why=why, category="regression", lesson=lesson)
 
 
-def _rows(current: Round, winner: MergeWinner | None) -> Iterator[RawDataRow]:
+def _rows(current: Round, merged: Mapping[str, MergeWinner]) -> Iterator[RawDataRow]:
     for name, plan, result in _settled(current):
-        won = bool(winner and name == winner.executor_id)
-        score = winner.score_after if winner and won else result.benchmark_score
+        score = merged[name].score_after if name in merged else result.benchmark_score
         yield RawDataRow(
             iteration=current.number,
             plan_id=plan.plan_id,
             benchmark_score=score,
-            is_winner=won,
+            is_winner=name in merged,
             approach_family=plan.approach_family,
             sub_scores=result.sub_scores if score is not None else None,
         )
 
 
-def outcome(current: Round, name: str, result: BenchmarkResult, winner: str) -> str:
-    """What an attempt came to; a `runner_up` was measured but never tried against a pair."""
-    if name == winner:
+def outcome(
+    current: Round, name: str, result: BenchmarkResult, merged: Mapping[str, MergeWinner]
+) -> str:
+    """What an attempt came to; a `runner_up` was measured, but not beside the incumbent."""
+    if name in merged:
         return "won"
     if result.disqualification:
         return "disqualified"
-    if result.status == "success" and _confirmation(current, name) is None:
+    confirmation = _confirmation(current, name)
+    if result.status == "success" and (confirmation is None or not confirmation.merge_commit):
         return "runner_up"
     return "lost" if result.status == "success" else result.status
 
 
-def _attempts(state: State, parent: str, winner: MergeWinner | None) -> Iterator[dict[str, Any]]:
+def _attempts(
+    state: State, parent: str, merged: Mapping[str, MergeWinner]
+) -> Iterator[dict[str, Any]]:
     current = round_of(state)
     by_plan = {executor.plan_id: name for name, executor in current.executors.items()}
     for planner in current.planners.values():
@@ -180,15 +200,17 @@ def _attempts(state: State, parent: str, winner: MergeWinner | None) -> Iterator
             candidate = current.executors[name].candidate
             row["tree"] = candidate.tree if candidate else ""
             row["score"] = result.benchmark_score
-            row["outcome"] = outcome(current, name, result, winner.executor_id if winner else "")
-            if row["outcome"] == "won" and winner:
-                row["score"], row["incumbent_score"] = winner.score_after, winner.score_before
+            row["outcome"] = outcome(current, name, result, merged)
+            if name in merged:
+                row["score"] = merged[name].score_after
+                row["incumbent_score"] = merged[name].score_before
         yield row
 
 
-def _idea_fates(current: Round, winner: MergeWinner | None) -> list[dict[str, str]]:
+def _idea_fates(current: Round, merged: Mapping[str, MergeWinner]) -> list[dict[str, str]]:
     """What became of each user idea that the round consumed."""
     fates = []
+    merged_plans = {current.executors[name].plan_id for name in merged}
     for idea in current.ideas:
         fate = "consumed, not planned"
         for planner in current.planners.values():
@@ -198,7 +220,7 @@ def _idea_fates(current: Round, winner: MergeWinner | None) -> list[dict[str, st
             fate = f"planned as {plan.plan_id}"
             if not plan.critic_approved:
                 fate += ", rejected"
-            elif winner and current.executors[winner.executor_id].plan_id == plan.plan_id:
+            elif plan.plan_id in merged_plans:
                 fate += ", merged"
             else:
                 fate += ", not merged"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from selfimprove.bench.compare import holds
+from selfimprove.bench.sequential import judge
 from selfimprove.contracts.base import FAMILIES
 from selfimprove.contracts.benchmark import BenchmarkResult
 from selfimprove.contracts.envelope import Envelope
@@ -23,12 +23,14 @@ from selfimprove.review.critique import failures, panel_verdict, reviewed
 from selfimprove.review.families import assign
 from selfimprove.review.gates import decide
 from selfimprove.review.quality import quality_report
-from selfimprove.steps import recording, results
+from selfimprove.steps import recording
 from selfimprove.steps.base import round_of
+from selfimprove.steps.confirming import estimate, ruling, trial_of
 from selfimprove.steps.critic_review import _all_verdicts
 from selfimprove.steps.reviewing import losers, narrowed, recent_winners, recorded_facts
+from selfimprove.steps.screening import result_of
 from selfimprove.steps.stop_check import why_stop
-from selfimprove.steps.tournament import _outcome, ranked
+from selfimprove.steps.tournament import _outcome, ranked, stored, wins
 from selfimprove.store.attempts import Row
 from selfimprove.store.state import PlannerState, State
 
@@ -212,67 +214,85 @@ def _result(state: State, payload: Payload, _: Known) -> Iterator[str]:
         late = told is not None and told.category == "timeout"
         yield from _differs(f"{what}: status", result.status, "timeout" if late else "error")
         return
-    sample = executor.samples[-1]
-    assert state.facts is not None
-    assert state.baseline is not None
-    yield from _differs(f"{what}: benchmark_score", result.benchmark_score, sample.score)
-    yield from _differs(f"{what}: sub_scores", result.sub_scores, sample.sub_scores)
-    status = results.screening(
-        sample.score, round_of(state).incumbent, state.baseline, state.facts.direction
-    )
-    yield from _differs(f"{what}: status", result.status, status)
+    if result.benchmark_score is None and result.status != "success":
+        return  # one of several runs gave no score: why stands beside it
+    derived = result_of(state, result.executor_id)
+    for name in ("benchmark_score", "sub_scores", "status"):
+        yield from _differs(f"{what}: {name}", getattr(result, name), getattr(derived, name))
 
 
 def _confirming(state: State, payload: Payload, _: Known) -> Iterator[str]:
+    order = ranked(state)
     tried = [each.executor_id for each in round_of(state).tournament.confirmations]
-    following = next((name for name in ranked(state) if name not in tried), None)
+    following = next((name for name in order if name not in tried), None)
     yield from _differs("confirming", payload["executor"], following)
+    yield from _differs("confirming: base", payload["base"], round_of(state).tip)
+    trial = trial_of(state, _settings(state), len(order) - len(tried))
+    yield from _differs("trial", payload["trial"], trial and trial.document())
 
 
 def _confirmation(state: State, payload: Payload, _: Known) -> Iterator[str]:
     """Whether the pairs lead to what was decided; this alone knows how pairs are judged."""
-    assert state.facts is not None
     last = round_of(state).tournament.confirmations[-1]
-    verdict = holds(last.pairs, state.facts.direction, state.facts.deterministic)
+    verdict = judge(last.pairs, last.trial)
     what = f"{last.executor_id}: confirmation"
-    if verdict.holds is None:  # a guard, or a measurement that gave no score, ended it
+    if verdict.outcome == "more" or last.holds:
+        # a guard, or a measurement that gave no score, ended it
         yield from _differs(f"{what}.holds", payload["holds"], False)
         return
-    broken = payload.get("regressions", [])  # conditions need the settings of goal.md besides
-    derived = {
-        "holds": verdict.holds and not broken,
-        "reason": payload["reason"] if broken else verdict.reason,
-        "score_before": verdict.score_before,
-        "score_after": verdict.score_after,
-    }
+    derived = ruling(state, _settings(state), last, verdict)
     yield from _differs(what, {name: payload.get(name) for name in derived}, derived)
+
+
+def _holdout(state: State, payload: Payload, _: Known) -> Iterator[str]:
+    """The answer, by the gain that the held-out benchmark gave."""
+    last = round_of(state).tournament.confirmations[-1]
+    answer = payload.get("gain", 0.0) > 0
+    yield from _differs(f"{last.executor_id}: holdout", payload["answer"], answer)
+
+
+def _closed(state: State, payload: Payload, _: Known) -> Iterator[str]:
+    """What is stored, by the closing pairs."""
+    last = round_of(state).tournament.confirmations[-1]
+    derived = stored(state, last)
+    derived["estimate"] = derived["estimate"] and derived["estimate"].document()
+    recorded = {name: payload.get(name) for name in derived}
+    yield from _differs(f"{last.executor_id}: closed", recorded, derived)
+
+
+def _final(state: State, payload: Payload, _: Known) -> Iterator[str]:
+    """The run's gain, by the pairs of the first base and the tip."""
+    derived = estimate(state, state.final_pairs)
+    yield from _differs("final", payload["estimate"], derived and derived.document())
 
 
 def _merged(state: State, payload: Payload, _: Known) -> Iterator[str]:
     report, current = payload["report"], round_of(state)
-    tried = current.tournament.confirmations
-    won = next((each for each in tried if each.holds), None)
-    told = won or (tried[-1] if tried else None)
+    tried, merged = current.tournament.confirmations, wins(current)
+    last = (merged or tried)[-1] if tried else None
     derived: Payload = {
         "iteration": current.number,
         **_outcome(state),
-        "re_benchmark_score": told.score_after if told else None,
+        "re_benchmark_score": last.score_after if last else None,
     }
     yield from _differs("merge_report", {name: report[name] for name in derived}, derived)
     evidence = (report.get("evidence") or {}).get("confirmations", [])
     yield from _differs("confirmations", evidence, [each.document() for each in tried])
-    yield from _differs("merge_report: a winner", report["winner"] is not None, won is not None)
-    yield from _differs("merge_report: an incumbent", "incumbent" in payload, won is not None)
-    if won is None or report["winner"] is None or "incumbent" not in payload:
+    told = [each for each in (report["winner"], *report.get("stacked", [])) if each]
+    yield from _differs("merge_report: merges", len(told), len(merged))
+    yield from _differs("merge_report: an incumbent", "incumbent" in payload, bool(merged))
+    if not merged or len(told) != len(merged) or "incumbent" not in payload:
         return
-    winner = {
-        "executor_id": won.executor_id,
-        "hypothesis": current.plan_of(won.executor_id).hypothesis,
-        "score_before": won.score_before,
-        "score_after": won.score_after,
-    }
-    yield from _differs("winner", {name: report["winner"][name] for name in winner}, winner)
-    incumbent = {"score": won.score_after, "sub_scores": report["winner"]["sub_scores"]}
+    for number, (each, won) in enumerate(zip(told, merged, strict=True)):
+        winner = {
+            "executor_id": won.executor_id,
+            "hypothesis": current.plan_of(won.executor_id).hypothesis,
+            "score_before": won.score_before,
+            "score_after": won.score_after,
+        }
+        what = f"stacked[{number}]" if number else "winner"
+        yield from _differs(what, {name: each[name] for name in winner}, winner)
+    incumbent = {"commit": merged[-1].commit, "score": merged[-1].score_after}
     recorded = {name: payload["incumbent"][name] for name in incumbent}
     yield from _differs("incumbent", recorded, incumbent)
 
@@ -306,6 +326,9 @@ CHECKS: dict[str, Check] = {
     "result": _result,
     "confirming": _confirming,
     "confirmation": _confirmation,
+    "holdout": _holdout,
+    "closed": _closed,
+    "final": _final,
     "merge_report": _merged,
     "recorded": _recorded,
     "decided": _decided,

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
+from selfimprove.bench.failures import Failed
 from selfimprove.contracts.agent import RunStatus
-from selfimprove.contracts.envelope import control
+from selfimprove.contracts.envelope import Draft, control
 from selfimprove.contracts.settings import Settings
 from selfimprove.deps import Deadline, Deps
 from selfimprove.steps import budget
 from selfimprove.steps.base import Drafts, topic
+from selfimprove.steps.confirming import Sides, estimate, measure_pair
+from selfimprove.steps.screening import expected_seconds
 from selfimprove.store.state import State
 
 Stop = tuple[RunStatus, str]
@@ -20,7 +25,35 @@ def run(state: State, deps: Deps) -> Drafts:
     if moved:
         stop = ("failed", moved)
     decision, reason = stop or ("go_on", "")
+    if stop is not None and stop[0] != "failed":
+        state = yield from measure_final(state, deps)
     yield control(topic(state, "stop_check"), "decided", decision=decision, reason=reason)
+
+
+def measure_final(state: State, deps: Deps) -> Generator[Draft, State, State]:
+    """Measure the first base against the tip in fresh pairs: the run's reported gain.
+
+    What each merge claims was chosen for being high, if by a little; this was not. Skipped where
+    the time is over.
+    """
+    facts, incumbent = state.facts, state.incumbent
+    assert facts is not None
+    assert incumbent is not None
+    wanted = deps.config.settings.significance.closing_pairs
+    base = state.baseline.commit if state.baseline else facts.base_commit
+    if facts.deterministic or incumbent.commit == base or state.final_of == incumbent.commit:
+        return state
+    if not wanted or not deps.deadline.allows(2 * wanted * expected_seconds(state)):
+        return state
+    sides = Sides(base, incumbent.commit, "run", "final")
+    while len(state.final_pairs) < wanted:
+        found, state = yield from measure_pair(state, deps, sides, len(state.final_pairs))
+        if isinstance(found, Failed):
+            return state
+    told = estimate(state, state.final_pairs)
+    assert told is not None
+    about = topic(state, "stop_check", "final")
+    return (yield control(about, "final", estimate=told.document(), commit=incumbent.commit))
 
 
 def why_stop(state: State, settings: Settings, deadline: Deadline) -> Stop | None:

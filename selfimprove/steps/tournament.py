@@ -1,7 +1,8 @@
 """Step 5: the best candidates, one after the other, are measured beside the incumbent.
 
-The first that holds is published; verify, then publish: until then the improvement branch has not
-moved. Losers that were measured are kept under archive tags.
+The first that holds is merged; runners-up are then tried on top of it, each by pairs of its own.
+The error of a whole round is shared out among all that is tried. Verify, then publish: until all
+is decided the improvement branch has not moved.
 """
 
 from __future__ import annotations
@@ -9,34 +10,42 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from selfimprove.bench.compare import candidate_first, holds, pairs_wanted
-from selfimprove.bench.conditions import Broken, broken_constraints, broken_sub_scores
-from selfimprove.bench.failures import Failed
-from selfimprove.bench.measure import Measured
-from selfimprove.bench.seeds import pair_seed, takes_seed
-from selfimprove.contracts.benchmark import Pair
-from selfimprove.contracts.envelope import Draft, control, tool_call, tool_result
+from selfimprove.bench.stats import mean
+from selfimprove.contracts.envelope import Draft, control
 from selfimprove.contracts.merge import MergeReport, MergeWinner
+from selfimprove.contracts.significance import Trial
 from selfimprove.deps import Deps
 from selfimprove.steps.base import Drafts, round_of, topic
-from selfimprove.steps.budget import ensure_minutes
-from selfimprove.steps.execution import ensure_time, expected_seconds
-from selfimprove.steps.publishing import publish
-from selfimprove.store.state import Confirmation, Incumbent, State
+from selfimprove.steps.confirming import (
+    ask_holdout,
+    close,
+    confirmation_of,
+    decide,
+    estimate,
+    refused,
+    trial_of,
+)
+from selfimprove.steps.publishing import final_commit, publish
+from selfimprove.store.state import Confirmation, Incumbent, Round, State
 
 Flow = Generator[Draft, State, State]
 
 
 def run(state: State, deps: Deps) -> Drafts:
-    """Confirm in order of rank until one holds, publish it, archive the rest, report."""
-    for name in ranked(state):
-        if _verdict(state, name) is None:
-            state = yield from _confirm(state, deps, name)
-        if _verdict(state, name):
-            break
+    """Try the candidates in order of rank, publish what holds, archive the rest, report."""
+    order = ranked(state)
+    for place, name in enumerate(order):
+        confirmation = confirmation_of(state, name)
+        if confirmation is None:
+            trial = trial_of(state, deps.config.settings, len(order) - place)
+            if trial is None:
+                break
+            state = yield _begun(state, deps, name, trial)
+        state = yield from _check_merge(state, deps, name)
+        state = yield from _decide_and_close(state, deps, name)
     if round_of(state).tournament.report is None:
-        state, commit, held = yield from publish(state, deps)
-        yield _report(state, deps, commit, held)
+        state, held = yield from publish(state, deps)
+        yield _report(state, deps, held)
 
 
 def ranked(state: State) -> list[str]:
@@ -53,170 +62,140 @@ def ranked(state: State) -> list[str]:
     return [name for _, _, name in sorted(scored)]
 
 
-def _confirmation(state: State, name: str) -> Confirmation | None:
-    found = round_of(state).tournament.confirmations
-    return next((each for each in found if each.executor_id == name), None)
+def wins(current: Round) -> list[Confirmation]:
+    """The confirmations that were merged, in order."""
+    return [each for each in current.tournament.confirmations if each.commit]
 
 
-def _verdict(state: State, name: str) -> bool | None:
-    confirmation = _confirmation(state, name)
-    return confirmation.holds if confirmation else None
-
-
-def _confirm(state: State, deps: Deps, name: str) -> Flow:
+def _begun(state: State, deps: Deps, name: str, trial: Trial) -> Draft:
+    """Build the merge that will be measured: on the incumbent, or stacked on the round's win."""
     current = round_of(state)
     candidate = current.executors[name].candidate
     assert candidate is not None
+    base = current.tip
     about = topic(state, "tournament", name)
-    if _confirmation(state, name) is None:
-        # the commit that is measured; the one published differs by the scores in its message alone
-        built = deps.workshop.merge(
-            current.incumbent.commit,
-            candidate.commit,
-            f"Round {current.number}, {name}: to be confirmed",
-            current.started_at,
-        )
-        state = yield control(about, "confirming", executor=name, merge_commit=built)
-    confirmation = _confirmation(state, name)
+    message = f"Round {current.number}, {name}: to be confirmed"
+    # the commit that is measured; the one published differs by its message alone
+    built = deps.workshop.merge(base, candidate.commit, message, current.started_at)
+    return control(
+        about,
+        "confirming",
+        executor=name,
+        base=base,
+        merge_commit=built or "",
+        trial=trial.document(),
+    )
+
+
+def _check_merge(state: State, deps: Deps, name: str) -> Flow:
+    """Settle a candidate that cannot be merged, or that a guard refuses once it is."""
+    confirmation = confirmation_of(state, name)
     assert confirmation is not None
-    red = deps.workshop.guards(confirmation.merge_commit, f"round_{current.number}/{name}_merged")
+    if confirmation.holds is not None or confirmation.pairs:
+        return state
+    about, built = topic(state, "tournament", name), confirmation.merge_commit
+    if not built:
+        return (yield refused(about, name, "it does not merge onto this round's win"))
+    red = deps.workshop.guards(built, f"round_{round_of(state).number}/{name}_merged")
     if red is not None:
-        return (yield _settle(about, name, False, f"once merged, {red.what}", {}))
-    return (yield from _pairs(state, deps, name, confirmation.merge_commit))
+        return (yield refused(about, name, f"once merged, {red.what}"))
+    return state
 
 
-def _pairs(state: State, deps: Deps, name: str, merge_commit: str) -> Flow:
-    facts = state.facts
-    assert facts is not None
-    about = topic(state, "tournament", name)
-    while True:
-        confirmation = _confirmation(state, name)
+def _decide_and_close(state: State, deps: Deps, name: str) -> Flow:
+    """Settle one candidate; where it holds, ask what is held out and measure what is stored."""
+    confirmation = confirmation_of(state, name)
+    assert confirmation is not None
+    if confirmation.holds is None:
+        state = yield from decide(state, deps, name)
+        confirmation = confirmation_of(state, name)
         assert confirmation is not None
-        pairs = confirmation.pairs
-        verdict = holds(pairs, facts.direction, facts.deterministic)
-        if verdict.holds is not None:
-            broken = _broken(state, deps, confirmation) if verdict.holds else []
-            reason = "; ".join(each.reason for each in broken) or verdict.reason
-            more = {
-                "score_before": verdict.score_before,
-                "score_after": verdict.score_after,
-                "regressions": [each.name for each in broken],
-            }
-            return (yield _settle(about, name, verdict.holds and not broken, reason, more))
-        wanted = pairs_wanted(facts.deterministic) - len(pairs)
-        ensure_minutes(state, deps, about)
-        ensure_time(deps, 2 * wanted * expected_seconds(state))
-        call = tool_call(
-            f"{about}/pair_{len(pairs) + 1}",
-            "benchmark.pair",
-            executor=name,
-            commits=[round_of(state).incumbent.commit, merge_commit],
-            seed=_seed(state, deps, name, len(pairs)),
-            candidate_first=candidate_first(len(pairs)),
-        )
-        yield call
-        found = _measure_pair(state, deps, call.payload["args"])
-        if isinstance(found, Failed):
-            yield tool_result(call, {"failed": found.analysis.document()})
-            cheat = found.disqualification
-            told = {"disqualification": cheat.document()} if cheat else {}
-            return (yield _settle(about, name, False, found.analysis.what, told))
-        spent = found.incumbent.duration_s + found.candidate.duration_s
-        state = yield tool_result(call, {"pair": found.document()}, {"duration_s": round(spent, 3)})
+    if not confirmation.holds or confirmation.commit:
+        return state
+    state = yield from ask_holdout(state, deps, name)
+    confirmation = confirmation_of(state, name)
+    assert confirmation is not None
+    if not confirmation.holds:
+        return state
+    state = yield from close(state, deps, name)
+    confirmation = confirmation_of(state, name)
+    assert confirmation is not None
+    return (yield _closed(state, deps, name)) if confirmation.holds else state
 
 
-def _broken(state: State, deps: Deps, confirmation: Confirmation) -> list[Broken]:
-    """Constraints and declared sub-scores that a candidate does not keep, on its pairs."""
-    settings = deps.config.settings
-    candidate = round_of(state).executors[confirmation.executor_id].candidate
-    assert candidate is not None
-    samples = [pair.candidate for pair in confirmation.pairs]
-    metric, files = deps.config.goal.metric.name, len(candidate.files)
-    return [
-        *broken_constraints(settings.constraints, samples, metric, files),
-        *broken_sub_scores(settings.sub_scores, confirmation.pairs, settings.regression_threshold),
-    ]
+def _closed(state: State, deps: Deps, name: str) -> Draft:
+    """The stored score and the commit to publish, whose message tells of it."""
+    confirmation = confirmation_of(state, name)
+    assert confirmation is not None
+    told = stored(state, confirmation)
+    commit = final_commit(state, deps, confirmation.model_copy(update=told))
+    told["estimate"] = told["estimate"] and told["estimate"].document()
+    about = topic(state, "tournament", name)
+    return control(about, "closed", executor=name, commit=commit, **told)
 
 
-def _measure_pair(state: State, deps: Deps, args: dict[str, Any]) -> Pair | Failed:
-    """Both sides under one hold of the slot, the order as given."""
-    incumbent, candidate = args["commits"]
-    number, name = round_of(state).number, args["executor"]
-    sides = [("incumbent", incumbent), ("candidate", candidate)]
-    if args["candidate_first"]:
-        sides.reverse()
-    samples = {}
-    with deps.bench.slot.hold(f"a pair of round {number}"):
-        for side, commit in sides:
-            found = deps.bench.measure(commit, f"round_{number}/{name}_{side}.log", args["seed"])
-            if not isinstance(found, Measured):
-                return found
-            samples[side] = found.sample
-    return Pair(
-        incumbent=samples["incumbent"],
-        candidate=samples["candidate"],
-        candidate_first=args["candidate_first"],
-    )
+def stored(state: State, confirmation: Confirmation) -> dict[str, Any]:
+    """The scores that are stored, and their estimate: of fresh pairs, where there are any; pure."""
+    found = estimate(state, confirmation.closing)
+    if found is None:
+        before, after = confirmation.score_before, confirmation.score_after
+    else:
+        before, after = mean([pair.incumbent.score for pair in confirmation.closing]), found.score
+    return {"score_before": before, "score_after": after, "estimate": found}
 
 
-def _seed(state: State, deps: Deps, name: str, index: int) -> int | None:
-    settings = deps.config.settings
-    if not takes_seed(settings.benchmark_command, settings.seed_env):
-        return None
-    assert state.facts is not None
-    position = list(round_of(state).executors).index(name)
-    return pair_seed(
-        state.facts.seed_key, round_of(state).number, 100 * position + index, "confirmation"
-    )
-
-
-def _settle(about: str, name: str, held: bool, reason: str, more: dict[str, Any]) -> Draft:
-    return control(about, "confirmation", executor=name, holds=held, reason=reason, **more)
-
-
-def _report(state: State, deps: Deps, commit: str, held_back: bool) -> Draft:
+def _report(state: State, deps: Deps, held_back: bool) -> Draft:
     current, facts = round_of(state), state.facts
     assert facts is not None
-    won = next((each for each in current.tournament.confirmations if each.holds), None)
-    last = current.tournament.confirmations[-1] if current.tournament.confirmations else None
+    won = wins(current)
+    tried = current.tournament.confirmations
+    last = won[-1] if won else tried[-1] if tried else None
     report = MergeReport(
         iteration=current.number,
         goal_slug=facts.goal_slug,
-        winner=_winner(state, deps, won) if won else None,
-        archived=deps.publisher.tags(state, won.executor_id if won else ""),
-        regressions_detected=any(each.regressions for each in current.tournament.confirmations),
-        re_benchmark_score=(won or last).score_after if (won or last) else None,  # type: ignore[union-attr]
+        winner=_winner(state, deps, won[0]) if won else None,
+        archived=deps.publisher.tags(state, {each.executor_id for each in won}),
+        regressions_detected=any(each.regressions for each in tried),
+        re_benchmark_score=last.score_after if last else None,
         **_outcome(state),
-        evidence={"confirmations": [each.document() for each in current.tournament.confirmations]}
-        if current.tournament.confirmations
-        else None,
+        evidence=_evidence(tried, won) if tried else None,
+        stacked=[_winner(state, deps, each) for each in won[1:]],
         held_back=held_back or None,
     )
     more: dict[str, Any] = {}
-    if won and won.score_after is not None:
-        scores = won.pairs[-1].candidate.sub_scores if won.pairs else {}
-        incumbent = Incumbent(commit=commit, score=won.score_after, sub_scores=scores)
+    if won and won[-1].score_after is not None:
+        pairs = won[-1].closing or won[-1].pairs
+        scores = pairs[-1].candidate.sub_scores if pairs else {}
+        incumbent = Incumbent(commit=won[-1].commit, score=won[-1].score_after, sub_scores=scores)
         more["incumbent"] = incumbent.document()
     return control(topic(state, "tournament"), "merge_report", report=report.document(), **more)
+
+
+def _evidence(tried: list[Confirmation], won: list[Confirmation]) -> dict[str, Any]:
+    found: dict[str, Any] = {"confirmations": [each.document() for each in tried]}
+    if won and won[-1].estimate:
+        found["interval"] = [won[-1].estimate.score_low, won[-1].estimate.score_high]
+    return found
 
 
 def _winner(state: State, deps: Deps, won: Confirmation) -> MergeWinner:
     assert won.score_before is not None
     assert won.score_after is not None
+    pairs = won.closing or won.pairs
     return MergeWinner(
         executor_id=won.executor_id,
         branch=deps.publisher.experiment(round_of(state).number, won.executor_id),
         hypothesis=round_of(state).plan_of(won.executor_id).hypothesis,
         score_before=won.score_before,
         score_after=won.score_after,
-        sub_scores=won.pairs[-1].candidate.sub_scores if won.pairs else {},
+        sub_scores=pairs[-1].candidate.sub_scores if pairs else {},
     )
 
 
 def _outcome(state: State) -> dict[str, Any]:
     """The report's status and reason."""
     current = round_of(state)
-    if any(each.holds for each in current.tournament.confirmations):
+    if wins(current):
         return {"status": "merged", "reason": None}
     if not current.executors:
         return {"status": "all_rejected", "reason": "no plan was approved"}

@@ -12,6 +12,7 @@ from selfimprove.contracts.history import HistoryRecord
 from selfimprove.contracts.iteration import STEPS
 from selfimprove.contracts.merge import MergeReport
 from selfimprove.contracts.plan import Plan
+from selfimprove.contracts.significance import Estimate, Judgement, Trial
 from selfimprove.store.changes import (
     changed,
     round_of,
@@ -49,7 +50,7 @@ def round_started(state: State, envelope: Envelope, payload: Payload) -> State:
         incumbent=state.incumbent,
         spent_before=state.totals,
     )
-    return changed(state, round=new, spans=[])
+    return changed(state, round=new, spans=[], final_pairs=[])
 
 
 def step_completed(state: State, envelope: Envelope, payload: Payload) -> State:
@@ -144,9 +145,14 @@ def resulted(state: State, envelope: Envelope, payload: Payload) -> State:
     return with_executor(state, result.executor_id, status=result.status, result=result)
 
 
-def confirming(state: State, _: Envelope, payload: Payload) -> State:
+def confirming(state: State, envelope: Envelope, payload: Payload) -> State:
     """`confirming`: a merge was built in the quarantine and is measured beside the incumbent."""
-    new = Confirmation(executor_id=payload["executor"], merge_commit=payload["merge_commit"])
+    new = Confirmation(
+        executor_id=payload["executor"],
+        merge_commit=payload["merge_commit"],
+        base=payload["base"],
+        trial=Trial.parse(payload["trial"], envelope.id),
+    )
     tournament = round_of(state).tournament
     confirmations = [*tournament.confirmations, new]
     return with_round(state, tournament=changed(tournament, confirmations=confirmations))
@@ -157,17 +163,47 @@ def confirmed(state: State, envelope: Envelope, payload: Payload) -> State:
     tournament = round_of(state).tournament
     *earlier, last = tournament.confirmations
     cheat = payload.get("disqualification")
+    judgement = payload.get("judgement")
     last = changed(
         last,
         holds=payload["holds"],
         reason=payload["reason"],
+        judgement=Judgement.parse(judgement, envelope.id) if judgement else last.judgement,
         regressions=payload.get("regressions", []),
-        score_before=payload.get("score_before"),
-        score_after=payload.get("score_after"),
+        score_before=payload.get("score_before", last.score_before),
+        score_after=payload.get("score_after", last.score_after),
         disqualification=Disqualification.parse(cheat, envelope.id) if cheat else None,
         at=envelope.timestamp,
     )
     return with_round(state, tournament=changed(tournament, confirmations=[*earlier, last]))
+
+
+def _with_last(state: State, **changes: Any) -> State:
+    """The state with fields of the confirmation under way replaced."""
+    tournament = round_of(state).tournament
+    *earlier, last = tournament.confirmations
+    confirmations = [*earlier, changed(last, **changes)]
+    return with_round(state, tournament=changed(tournament, confirmations=confirmations))
+
+
+def held_out(state: State, _: Envelope, payload: Payload) -> State:
+    """`holdout`: the held-out benchmark's answer; a no undoes the win."""
+    state = changed(state, holdout_asked=state.holdout_asked + 1)
+    if payload["answer"]:
+        return _with_last(state, holdout=True)
+    return _with_last(state, holdout=False, holds=False, reason=payload["reason"])
+
+
+def closed(state: State, envelope: Envelope, payload: Payload) -> State:
+    """`closed`: the score that is stored, and the commit that is published."""
+    found = payload.get("estimate")
+    return _with_last(
+        state,
+        score_before=payload["score_before"],
+        score_after=payload["score_after"],
+        estimate=Estimate.parse(found, envelope.id) if found else None,
+        commit=payload["commit"],
+    )
 
 
 def reported(state: State, envelope: Envelope, payload: Payload) -> State:
@@ -187,10 +223,9 @@ def recorded(state: State, envelope: Envelope, payload: Payload) -> State:
     fates = {fate["text"]: fate["fate"] for fate in payload["idea_fates"]}
     ideas = [changed(idea, fate=fates.get(idea.text, idea.fate)) for idea in state.ideas]
     changes: dict[str, Any] = {"recent": [*state.recent, history][-RECENT_ROUNDS:], "ideas": ideas}
-    if "win" in payload:
-        win = Win.parse(payload["win"], envelope.id)
-        changes["wins"] = [*state.wins, win][-LAST_WINS:]
-        changes["wins_total"] = state.wins_total + 1
+    won = [Win.parse(win, envelope.id) for win in payload["wins"]]
+    changes["wins"] = [*state.wins, *won][-LAST_WINS:]
+    changes["wins_total"] = state.wins_total + len(won)
     return with_round(changed(state, **changes), history=history)
 
 
@@ -256,6 +291,8 @@ ROUND_EVENTS = {
     "result": resulted,
     "confirming": confirming,
     "confirmation": confirmed,
+    "holdout": held_out,
+    "closed": closed,
     "merge_report": reported,
     "recorded": recorded,
     "decided": decided,

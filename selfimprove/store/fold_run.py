@@ -7,6 +7,7 @@ from typing import Any
 from selfimprove.contracts.agent import AgentSettings
 from selfimprove.contracts.benchmark import Fingerprint
 from selfimprove.contracts.envelope import Envelope
+from selfimprove.contracts.significance import Estimate
 from selfimprove.contracts.tracking import Baseline
 from selfimprove.store.changes import changed, with_report, with_round, with_settings
 from selfimprove.store.state import Facts, Incumbent, State
@@ -87,6 +88,12 @@ def unchanged(state: State, _: Envelope, __: dict[str, Any]) -> State:
     return state
 
 
+def final(state: State, envelope: Envelope, payload: dict[str, Any]) -> State:
+    """`final`: the gain of the whole run, measured once more at its stop."""
+    found = Estimate.parse(payload["estimate"], envelope.id)
+    return changed(state, final=found, final_of=payload["commit"], final_pairs=[])
+
+
 def phase_changed(state: State, _: Envelope, payload: dict[str, Any]) -> State:
     """`phase_transition`: the goal's current phase moved on."""
     phase = payload["details"]["new_value"]
@@ -105,6 +112,7 @@ def adopted(state: State, envelope: Envelope, payload: dict[str, Any]) -> State:
     changes: dict[str, Any] = {"published": payload["published"]}
     if "incumbent" in payload:
         changes["incumbent"] = Incumbent.parse(payload["incumbent"], envelope.id)
+        changes["final_pairs"] = []
         state = with_settings(state, best_score=payload["incumbent"]["score"])
     return changed(state, **changes)
 
@@ -118,6 +126,7 @@ RUN_EVENTS = {
     "stopped": stopped,
     "checkpoint": unchanged,
     "warning": unchanged,
+    "final": final,
     "config_change": config_changed,
     "phase_transition": phase_changed,
     "milestone_reached": milestone,

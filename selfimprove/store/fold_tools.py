@@ -38,7 +38,7 @@ def call_ended(state: State, envelope: Envelope, payload: Payload) -> State:
     elif tool == "benchmark.run" and "sample" in result:
         state = _sampled(state, envelope, result)
     elif tool == "benchmark.pair" and "pair" in result:
-        state = _paired(state, Pair.parse(result["pair"], envelope.id))
+        state = _paired(state, Pair.parse(result["pair"], envelope.id), result["purpose"])
     elif tool == "git.publish" and "published" in result:
         state = changed(state, published=result["published"])
     return _spanned(state, envelope, payload, deed)
@@ -65,14 +65,20 @@ def _sampled(state: State, envelope: Envelope, result: Payload) -> State:
     if executor is None:
         seen = {**state.seen, **result.get("seen", {})}
         return changed(state, samples=[*state.samples, sample], seen=seen)
-    samples = [*round_of(state).executors[executor].samples, sample]
-    return with_executor(state, executor, samples=samples)
+    before = round_of(state).executors[executor]
+    samples = [*before.samples, sample]
+    return with_executor(state, executor, samples=samples, raw=result.get("raw", before.raw))
 
 
-def _paired(state: State, pair: Pair) -> State:
+def _paired(state: State, pair: Pair, purpose: str) -> State:
+    if purpose == "final":
+        return changed(state, final_pairs=[*state.final_pairs, pair])
     tournament = round_of(state).tournament
     *earlier, last = tournament.confirmations
-    last = changed(last, pairs=[*last.pairs, pair])
+    if purpose == "closing":
+        last = changed(last, closing=[*last.closing, pair])
+    else:
+        last = changed(last, pairs=[*last.pairs, pair])
     return with_round(state, tournament=changed(tournament, confirmations=[*earlier, last]))
 
 

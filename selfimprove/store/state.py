@@ -21,6 +21,7 @@ from selfimprove.contracts.history import HistoryRecord
 from selfimprove.contracts.iteration import ExecutorStatus, StepName, StepStatus
 from selfimprove.contracts.merge import MergeReport
 from selfimprove.contracts.plan import Plan
+from selfimprove.contracts.significance import Estimate, Judgement, Trial
 from selfimprove.contracts.tracking import Baseline
 
 RECENT_ROUNDS = 10
@@ -113,6 +114,8 @@ class ExecutorState(Record):
     status: ExecutorStatus = "pending"
     candidate: Candidate | None = None
     samples: list[Sample] = Field(default_factory=list)
+    raw: str = ""
+    """Standard output of its first run."""
     result: BenchmarkResult | None = None
 
 
@@ -121,9 +124,22 @@ class Confirmation(Record):
 
     executor_id: str
     merge_commit: str
+    """The commit that is measured; empty where it could not be built."""
+    base: str = ""
+    """What it is measured beside: the incumbent, or a win of this round that it is stacked on."""
+    trial: Trial
+    """What it is to decide, fixed before its first pair."""
     pairs: list[Pair] = Field(default_factory=list)
+    judgement: Judgement | None = None
     regressions: list[str] = Field(default_factory=list)
     """Conditions that it does not keep."""
+    holdout: bool | None = None
+    """What the held-out benchmark answered."""
+    closing: list[Pair] = Field(default_factory=list)
+    """Fresh pairs, looked at only when all are measured: the stored score."""
+    estimate: Estimate | None = None
+    commit: str = ""
+    """The commit to publish, once it holds and is closed."""
     holds: bool | None = None
     """None while it is still being measured."""
     reason: str = ""
@@ -176,6 +192,12 @@ class Round(Record):
     """What stop_check decided: `go_on`, or the status the run stops with."""
     reason: str = ""
     """Why it stops."""
+
+    @property
+    def tip(self) -> str:
+        """The commit that the next candidate is measured beside: the round's last win, if any."""
+        won = [each.commit for each in self.tournament.confirmations if each.commit]
+        return won[-1] if won else self.incumbent.commit
 
     def approved(self) -> dict[str, Plan]:
         """The approved plans by executor id: the k-th approved plan in planner order."""
@@ -254,6 +276,13 @@ class State(Record):
     """Paid calls whose reply was lost in a crash and that were made again."""
     open_deeds: dict[str, Deed] = Field(default_factory=dict)
     """Intents in flight, by correlation id."""
+    holdout_asked: int = 0
+    """How often the held-out benchmark has answered."""
+    final: Estimate | None = None
+    """The run's reported gain: the first base against the tip, in fresh pairs, at the last stop."""
+    final_of: str = ""
+    """The tip it was measured for."""
+    final_pairs: list[Pair] = Field(default_factory=list)
     milestones: list[str] = Field(default_factory=list)
     """Milestones reached so far."""
     phase: str | None = None

@@ -22,6 +22,7 @@ VOLATILE = frozenset(
         "run_id",
         "commit",
         "merge_commit",
+        "base",
         "at",
     }
 )

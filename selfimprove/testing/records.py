@@ -179,12 +179,14 @@ def _result(number: int, executor: str, letter: str, score: float | None) -> dic
 def _tournament(number: int, before: float, after: float, wins: bool) -> Iterator[Draft]:
     at = f"round_{number}/tournament"
     commit = f"{number}" * 39 + "e"
-    yield control(at, "confirming", executor="executor_1", merge_commit=commit)
-    reason = "won each of 3 pairs" if wins else "lost pair 2"
-    yield control(
-        at, "confirmation", holds=wins, reason=reason, score_before=before, score_after=after
-    )
+    trial = {"direction": "lower_is_better", "stake": 0.035}
+    begun = {"executor": "executor_1", "base": "a" * 40, "merge_commit": commit}
+    yield control(at, "confirming", trial=trial, **begun)
+    reason = "better in 8 of 8 pairs" if wins else "better in 1 of 8 pairs"
+    scores = {"score_before": before, "score_after": after}
+    yield control(at, "confirmation", executor="executor_1", holds=wins, reason=reason, **scores)
     if wins:
+        yield control(at, "closed", executor="executor_1", commit=commit, **scores)
         call = tool_call(f"{at}/publish", "git.publish", commit=commit)
         yield call
         yield tool_result(call, {"published": commit})
@@ -201,7 +203,7 @@ def _tournament(number: int, before: float, after: float, wins: bool) -> Iterato
         "winner": winner if wins else None,
         "re_benchmark_score": after,
         "status": "merged" if wins else "no_improvement",
-        "reason": None if wins else "lost pair 2",
+        "reason": None if wins else "better in 1 of 8 pairs",
         "evidence": {"interval": [after - 1, after + 1]},
     }
     more = {"incumbent": {"commit": commit, "score": after}} if wins else {}
@@ -258,7 +260,7 @@ def _recorded(number: int, before: float, after: float, wins: bool) -> Draft:
         idea_fates=[{"text": "try a cache", "fate": f"planned as {at}_planner_a"}],
         rows=rows,
         attempts=[],
-        **({"win": win} if wins else {}),
+        wins=[win] if wins else [],
     )
 
 

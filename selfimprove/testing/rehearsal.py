@@ -68,7 +68,13 @@ def set_numbers(_request: AgentRequest, tree: Path) -> dict[str, Any]:
 
 
 def lower_each_round(request: AgentRequest, tree: Path) -> dict[str, Any]:
-    """Plan as planner a, b or c to lower the number of that name, a more than b, b more than c."""
+    """Plan to lower the number `src/a`, a more than b, b more than c: one of them can be merged."""
+    now = int((tree / "src/a").read_text())
+    return number_plan("a", now - (3 - position(request.agent_id)))(request, tree)
+
+
+def lower_apart(request: AgentRequest, tree: Path) -> dict[str, Any]:
+    """Plan as planner a, b or c to lower the number of that name: all of them can be merged."""
     place = position(request.agent_id)
     name = "abc"[place]
     now = int((tree / "src" / name).read_text())
@@ -191,6 +197,7 @@ __all__ = [
     "Rehearsal",
     "counted",
     "edits",
+    "lower_apart",
     "lower_each_round",
     "number_plan",
     "registered",

@@ -89,7 +89,7 @@ def test_history_lists_every_candidate(ran, repo, invoke) -> None:
         ("round_1", "history:"),
         ("round_2_planner_c", "rejection_reason: family architecture won the last two rounds"),
         ("round_1_executor_2", "category: logic_error"),
-        ("merge_2", "score_after: 115.26"),
+        ("merge_2", "128.07 -> 115.26 (executor_1)"),
     ],
 )
 def test_show_tells_a_document(name, says, ran, repo, invoke) -> None:

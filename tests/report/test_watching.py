@@ -72,7 +72,7 @@ def test_each_notable_event_is_one_line(tmp_path) -> None:
         "executor_1 measured 128.07 (10% better)",
         "executor_2 error: the guard `tests` failed",
         "executor_1 is measured again beside the incumbent",
-        "executor_1 holds: won each of 3 pairs",
+        "executor_1 holds: better in 8 of 8 pairs",
         "round 1 merged executor_1: 142.3 → 128.07, 10% better: Caching the total should improve",
         "stopped: the number of rounds is used up: 1 rounds",
     ]
@@ -189,7 +189,7 @@ def test_the_view_follows_a_confirmation_to_its_verdict(under_way) -> None:
     assert "0 pairs measured" in row()
     under_way.add(steps[at + 1 : at + 2])
     assert "lost" in row()
-    assert "lost pair 2" in row()
+    assert "better in 1 of 8 pairs" in row()
 
 
 def test_the_view_fits_a_small_window(under_way) -> None:

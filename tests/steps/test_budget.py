@@ -125,7 +125,7 @@ def test_a_round_whose_time_is_over_keeps_what_is_measured(
 ) -> None:
     def seconds(state: Any, _clock: Any) -> float:
         first = state.round.executors.get("executor_1")
-        return 99.0 if first and first.result else 0.0
+        return 99.0 if first and first.samples else 0.0
 
     monkeypatch.setattr(budget, "round_seconds", seconds)
     play = stage()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
+from selfimprove.bench.sequential import candidate_first
 from selfimprove.testing.rehearsal import SCORE, Rehearsal, number_plan
 
 Stage = Callable[..., Rehearsal]
@@ -76,42 +75,30 @@ def test_a_deterministic_benchmark_needs_one_pair(stage: Stage) -> None:
     assert len(pairs(play)) == 1
 
 
-def test_a_noisy_benchmark_needs_three_pairs_in_alternating_order(stage: Stage) -> None:
+def test_a_noisy_benchmark_is_confirmed_in_pairs_whose_order_a_coin_draws(stage: Stage) -> None:
     play = stage(score=NOISE, settings={"number_of_agents": 1})
     outcome = play.run(max_iterations=1)
     assert outcome.state.facts is not None
     assert not outcome.state.facts.deterministic
-    assert [args["candidate_first"] for args in pairs(play)] == [False, True, False]
-    assert len({tuple(args["commits"]) for args in pairs(play)}) == 1
+    deciding = [args for args in pairs(play) if args["purpose"] == "confirmation"]
+    assert 5 <= len(deciding) <= 8  # all won: as few as could be at 5%, or by the look after that
+    key = outcome.state.facts.seed_key
+    coins = [
+        candidate_first(key, "round_1/executor_1/confirmation", k) for k in range(len(deciding))
+    ]
+    assert [args["candidate_first"] for args in deciding] == coins
+    assert len({tuple(args["commits"]) for args in deciding}) == 1
     report = play.document("state/merge_reports/round_1.json")
     assert report["status"] == "merged"
     measured = report["evidence"]["confirmations"][0]["pairs"]
-    assert [pair["candidate_first"] for pair in measured] == [False, True, False]
+    assert [pair["candidate_first"] for pair in measured] == coins
     message = play.repository.git("log", "-1", "--format=%B", IMPROVE)
-    assert "Confidence: 3 of 3 pairs" in message
-    # the winner's score is the confirmed one, not the screening's
+    assert "Confidence: p=" in message
+    assert f"in {len(deciding)} pairs; gain 3" in message
+    # the winner's score is that of the closing pairs, neither the screening's nor the deciding
     screened = play.document("state/results/round_1/executor_1.json")["benchmark_score"]
     assert report["winner"]["score_after"] != screened
     assert report["winner"]["score_after"] == report["re_benchmark_score"]
-
-
-@pytest.mark.long
-def test_noise_alone_wins_nothing(stage: Stage) -> None:
-    both = ["src/a", "src/b"]
-    steps = [
-        {"step": 1, "file": "src/a", "change": "set it to 31"},
-        {"step": 2, "file": "src/b", "change": "set it to 31"},
-    ]
-    play = stage(
-        planner=number_plan("a", 31, target_files=both, steps=steps),
-        score=NOISE,
-        settings={"number_of_agents": 1},
-    )
-    play.run(max_iterations=1)
-    assert IMPROVE not in play.refs()
-    assert play.document("state/merge_reports/round_1.json")["status"] in (
-        "no_winner", "no_improvement",
-    )  # fmt: skip
 
 
 def test_higher_is_better_where_the_goal_says_so(stage: Stage) -> None:
