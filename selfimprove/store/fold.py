@@ -23,7 +23,17 @@ UNSEEN = frozenset({"step_started", "confirming", "confirmation", "quality", "wa
 
 
 def fold_one(state: State, envelope: Envelope) -> State:
-    """The state after one more envelope; raises ContractError for an event nobody knows."""
+    """The state after one more envelope; raises ContractError for one that cannot be folded."""
+    try:
+        return _folded(state, envelope)
+    except KeyError as missing:
+        raise ContractError(
+            f"{envelope.id}: {missing} is not in it, or not in what came before",
+            "the journal was edited, or is of another version of selfimprove: go on with that one",
+        ) from missing
+
+
+def _folded(state: State, envelope: Envelope) -> State:
     payload = envelope.payload
     if envelope.type == "control":
         event = str(payload.get("event"))

@@ -65,6 +65,15 @@ def test_an_open_segment_is_folded_onto_the_checkpoint_before_it(
     assert (state.number, state.round.status) == (2, "in_progress")
 
 
+def test_an_event_of_another_form_is_refused_in_words(ran: Rehearsal) -> None:
+    lines = everything(ran)
+    at = next(k for k, line in enumerate(lines) if line.payload.get("event") == "confirming")
+    before, last = lines[:at], lines[at]
+    older = {name: value for name, value in last.payload.items() if name != "trial"}
+    with pytest.raises(ContractError, match=f"{last.id}: 'trial' is not in it"):
+        fold([*before, last.model_copy(update={"payload": older})])
+
+
 def test_an_event_that_nobody_knows_is_refused(ran: Rehearsal) -> None:
     known = everything(ran)[0]
     odd = known.model_copy(update={"payload": control("run", "invented").payload})
