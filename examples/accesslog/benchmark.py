@@ -24,8 +24,8 @@ from statistics import median
 from subprocess import PIPE
 
 HERE = Path(__file__).resolve().parent
-LOGS = 16
-REQUESTS = 600
+LOGS = 8
+REQUESTS = 500
 CLIENTS = 1500
 NETWORKS = 4000
 PAGES = 60

@@ -12,13 +12,16 @@ from selfimprove.app.common import say
 from selfimprove.app.options import RunOptions
 from selfimprove.app.run import run
 from selfimprove.errors import TargetError
+from selfimprove.places import root_of
+from selfimprove.store.layout import Layout
 from selfimprove.vcs.create import init_repository
 
 if TYPE_CHECKING:
     from selfimprove.app.options import DemoOptions
 
 EXAMPLE = "examples/accesslog"
-ITERATIONS = 5
+SETTINGS = "settings.json"
+ITERATIONS = 3
 
 
 def demo(options: DemoOptions) -> int:
@@ -47,6 +50,10 @@ def _unpack(place: Path) -> None:
         resources.folder(EXAMPLE),
         place,
         dirs_exist_ok=True,
-        ignore=shutil.ignore_patterns("__pycache__"),
+        ignore=shutil.ignore_patterns("__pycache__", SETTINGS),
     )
     init_repository(place, "the example as it ships")
+    # the example's settings lie where a user's would: few pairs, so that it ends in two minutes
+    settings = Layout(root_of(place)).settings
+    settings.parent.mkdir(parents=True)
+    shutil.copy(resources.folder(EXAMPLE) / SETTINGS, settings)
