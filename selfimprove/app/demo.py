@@ -53,7 +53,7 @@ def _unpack(place: Path) -> None:
         ignore=shutil.ignore_patterns("__pycache__", SETTINGS),
     )
     init_repository(place, "the example as it ships")
-    # the example's settings lie where a user's would: few pairs, so that it ends in two minutes
+    # the example's settings lie where a user's would: few pairs, so that it ends soon
     settings = Layout(root_of(place)).settings
     settings.parent.mkdir(parents=True)
     shutil.copy(resources.folder(EXAMPLE) / SETTINGS, settings)
