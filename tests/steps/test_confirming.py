@@ -176,9 +176,12 @@ def test_replay_agrees_and_catches_what_is_forged(stacking: Rehearsal) -> None:
     assert "executor_1: closed.estimate.gain: 0.9 is" in replayed(stacking, 1, flattered)[0]
 
 
-def test_a_forged_win_is_found_without_a_judgement_too(idle: Rehearsal) -> None:
-    if not (report_of(idle)["evidence"] or {}).get("confirmations"):
-        pytest.skip("screening let nothing through")
+def test_a_forged_win_is_found_without_a_judgement_too(stage: Stage) -> None:
+    play = stage(planner=plan_of({"a": 31, "b": 29}), settings=ONE)
+    play.run(max_iterations=1)
+    (lost,) = report_of(play)["evidence"]["confirmations"]
+    assert (lost["holds"], "exactly equal" in lost["reason"]) == (False, True)
+    assert replayed(play, 1) == []
 
     def won(envelope: Any) -> Any:
         if envelope.payload.get("event") != "confirmation":
@@ -186,7 +189,7 @@ def test_a_forged_win_is_found_without_a_judgement_too(idle: Rehearsal) -> None:
         payload = {k: v for k, v in envelope.payload.items() if k != "judgement"} | {"holds": True}
         return envelope.model_copy(update={"payload": payload})
 
-    assert ".holds: True is recorded" in "\n".join(replayed(idle, 1, won))
+    assert ".holds: True is recorded" in "\n".join(replayed(play, 1, won))
 
 
 def test_a_runner_up_that_conflicts_is_not_stacked_and_taught_no_lesson(stage: Stage) -> None:
