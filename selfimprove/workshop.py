@@ -27,6 +27,8 @@ from selfimprove.vcs.guard import Scope, Seals, Violation, editable, violations
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.trees import Overlay, collect
 
+COMMITS = 30
+"""Of the history of a tree, shown to agents that ask for it."""
 GUARD_OUTPUT = 4000
 """Characters of a failing guard's output that go back to its executor."""
 
@@ -84,6 +86,7 @@ class Workshop:
         self.tools = tools
         self._editable: dict[str, list[str]] = {}
         """Of the commit that was asked for last."""
+        self._logs: dict[str, str] = {}
         self.trees = AgentTrees(
             tools.quarantine, tools.room, tools.trees, names.improve, self.overlay
         )
@@ -149,8 +152,10 @@ class Workshop:
             hidden=self.rules.scope.hidden,
         )
 
-    def workspace(self, tree: Path, request: AgentRequest, *, writable: bool) -> Workspace:
-        """Where an agent works on one request."""
+    def workspace(
+        self, tree: Path, request: AgentRequest, commit: str, *, writable: bool
+    ) -> Workspace:
+        """Where an agent works on one request; the tree is one of `commit`."""
         name = request.session_id.split("/", 1)[1].replace("/", "_", 1).replace("/", "-")
         return Workspace(
             tree=tree,
@@ -159,7 +164,13 @@ class Workshop:
             stop=self.tools.stop,
             timeout=self._config.settings.agent_timeout,
             log=self.tools.logs / f"round_{request.round}" / f"{name}.log",
+            commits=self._commits(commit),
         )
+
+    def _commits(self, commit: str) -> str:
+        if commit not in self._logs:
+            self._logs = {commit: self.tools.quarantine.log(commit, COMMITS)}
+        return self._logs[commit]
 
     # --- candidates ---
 
@@ -242,7 +253,7 @@ class Reader:
     def __call__(self, request: AgentRequest) -> KeptReply:
         """Ask, and keep the reply; raises AgentFailure, Stopped."""
         tree = self._workshop.reading_tree(self._commit)
-        workspace = self._workshop.workspace(tree, request, writable=False)
+        workspace = self._workshop.workspace(tree, request, self._commit, writable=False)
         reply = self._agent.ask(request, workspace)
         kept = KeptReply(
             key=request_key(request, self._agent.spec),
@@ -276,7 +287,7 @@ class Editor:
         quarantine = self._workshop.tools.quarantine
         wanted = Wanted(self._start, self._agent.needs_git, self._agent.in_room)
         with self._workshop.trees.editing(wanted) as mine:
-            workspace = self._workshop.workspace(mine.tree, request, writable=True)
+            workspace = self._workshop.workspace(mine.tree, request, self._start, writable=True)
             reply = self._agent.ask(request, replace(workspace, layers=mine.layers))
             layered = mine.layers is not None
             made = collect(quarantine, self._start, mine.edited, mine.before, layer=layered)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from selfimprove.contracts.agent import AgentReply, AgentRequest
+from selfimprove.contracts.agent import AgentReply, AgentRequest, Usage
 
 if TYPE_CHECKING:
     from selfimprove.process import StopToken
@@ -28,9 +28,11 @@ class AgentFailure(Exception):  # noqa: N818 - a failed agent is data to the loo
     does not fit. `unreachable`: it could not be started or reached. `crash`: it died of a signal.
     """
 
-    def __init__(self, kind: FailureKind, message: str) -> None:
+    def __init__(self, kind: FailureKind, message: str, usage: Usage | None = None) -> None:
+        """`usage` is what was paid for nothing, where that is known."""
         self.kind: FailureKind = kind
         self.message = message
+        self.usage = usage
         super().__init__(message)
 
 
@@ -48,6 +50,8 @@ class Workspace:
     """Seconds the agent may take."""
     log: Path
     """Where what it says besides its answer goes."""
+    commits: str = ""
+    """The commits that led to the tree, a line each, newest first."""
     layers: Layered | None = None
     """What the room shows as the tree, where an executor edits a layer over `tree`."""
 

@@ -13,6 +13,9 @@ from selfimprove.errors import ConfigError
 AGENTS = {
     "offline": "selfimprove.agents.offline:OfflineAgent",
     "command": "selfimprove.agents.command:CommandAgent",
+    "anthropic": "selfimprove.agents.llm.agent:anthropic",
+    "openai": "selfimprove.agents.llm.agent:openai",
+    "openai-compatible": "selfimprove.agents.llm.agent:compatible",
     "scripted": "selfimprove.agents.scripted:load_scripted",
 }
 """Scheme -> `module:class or function`, imported when asked for: what one needs is optional."""
@@ -20,6 +23,9 @@ AGENTS = {
 USAGE = {
     "offline": "offline",
     "command": "command:SHELL WORDS",
+    "anthropic": "anthropic:MODEL",
+    "openai": "openai:MODEL",
+    "openai-compatible": "openai-compatible:MODEL@URL",
     "scripted": "scripted:MODULE:FUNCTION",
 }
 DEFAULT = "offline"

@@ -48,12 +48,30 @@ class AgentRequest(Record):
 
 
 class Usage(Record):
-    """What a call cost."""
+    """What asking an agent cost."""
+
+    additions: ClassVar[frozenset[str]] = frozenset(
+        {"calls", "retries", "cache_read_tokens", "cache_write_tokens"}
+    )
 
     input_tokens: int = 0
+    """Everything that was read, what came from a cache or went into one included."""
     output_tokens: int = 0
     usd: float = 0.0
     duration_s: float = 0.0
+    calls: int | None = None
+    """Requests that a model began to answer; None for an agent that is one call by itself."""
+    retries: int | None = None
+    """Requests that were refused or cut off, and made again."""
+    cache_read_tokens: int | None = None
+    """Of the input, read from the provider's cache."""
+    cache_write_tokens: int | None = None
+    """Of the input, put into the provider's cache."""
+
+    @property
+    def counted(self) -> int:
+        """How many calls this is, in a budget and in totals."""
+        return 1 if self.calls is None else self.calls
 
 
 class AgentReply(Record):
@@ -98,11 +116,28 @@ class AgentSettings(Record):
 class RunTotals(Record):
     """What a run has spent."""
 
+    additions: ClassVar[frozenset[str]] = frozenset({"retries", "cache_read_tokens"})
+
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     tokens: int = 0
     usd: float = 0.0
+    retries: int | None = None
+    cache_read_tokens: int | None = None
+    """Of the input tokens, read from providers' caches."""
+
+    def plus(self, usage: Usage) -> RunTotals:
+        """These totals with one more agent's usage."""
+        return RunTotals(
+            calls=self.calls + usage.counted,
+            input_tokens=self.input_tokens + usage.input_tokens,
+            output_tokens=self.output_tokens + usage.output_tokens,
+            tokens=self.tokens + usage.input_tokens + usage.output_tokens,
+            usd=self.usd + usage.usd,
+            retries=_sum(self.retries, usage.retries),
+            cache_read_tokens=_sum(self.cache_read_tokens, usage.cache_read_tokens),
+        )
 
 
 class Span(Record):
@@ -123,3 +158,8 @@ class RunReport(Record):
     run_id: str
     totals: RunTotals = Field(default_factory=RunTotals)
     spans: list[Span] = Field(default_factory=list)
+
+
+def _sum(first: int | None, second: int | None) -> int | None:
+    """Add what was counted; None where neither was."""
+    return None if first is None and second is None else (first or 0) + (second or 0)

@@ -68,6 +68,19 @@ class AgentPaths(Record):
     write: list[str] = Field(default_factory=list)
 
 
+class ModelPrice(Record):
+    """Dollars per million tokens of a model."""
+
+    additions: ClassVar[frozenset[str]] = frozenset({"cache_read", "cache_write"})
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cache_read: float | None = Field(default=None, ge=0)
+    """As `input` where not given."""
+    cache_write: float | None = Field(default=None, ge=0)
+    """As `input` where not given."""
+
+
 class Limit(Record):
     """A budget for one scope; a limit that is None does not bind.
 
@@ -153,6 +166,10 @@ class Settings(Record):
     """Role -> agent spec, or for planners a list of specs, one each."""
     agent_timeout: float = Field(default=1800, gt=0)
     agent_paths: AgentPaths = Field(default_factory=AgentPaths)
+    agent_commands: list[str] = Field(default_factory=list)
+    """Commands that executors which are models may run in the room, besides the guards."""
+    prices: dict[str, ModelPrice] = Field(default_factory=dict)
+    """Model -> its price, where the table that comes with selfimprove is wrong or knows none."""
     number_of_max_critics: int = Field(default=1, ge=0)
     approval_threshold: float = Field(default=0.9, ge=0, le=1)
     max_critique_rounds: int = Field(default=3, ge=1)

@@ -83,7 +83,7 @@ def outcome(ask: Ask, answer: Answer) -> Draft:
             "kind": answer.kind,
             "error": answer.message,
         }
-        return tool_result(call, result)
+        return tool_result(call, result, answer.usage.document() if answer.usage else None)
     result = {"agent": ask.request.agent_id, "ok": True, "reply": answer.key}
     return tool_result(call, result, answer.reply.usage.document())
 

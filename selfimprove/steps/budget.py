@@ -154,7 +154,8 @@ def _of_spans(state: State, step: str, seconds: float) -> Spent:
     calls = [span for span in state.spans if span.agent and (not step or _step(span.name) == step)]
     usages = [span.usage for span in calls if span.usage]
     tokens = sum(usage.input_tokens + usage.output_tokens for usage in usages)
-    return Spent(len(calls), tokens, sum(usage.usd for usage in usages), seconds / 60)
+    count = sum(span.usage.counted if span.usage else 1 for span in calls)
+    return Spent(count, tokens, sum(usage.usd for usage in usages), seconds / 60)
 
 
 def _seconds(since: datetime, clock: Deadline) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from selfimprove.contracts.agent import RunTotals, Span, Usage
+from selfimprove.contracts.agent import Span, Usage
 from selfimprove.contracts.benchmark import Pair, Sample
 from selfimprove.contracts.envelope import Envelope
 from selfimprove.store.changes import changed, round_of, with_executor, with_round
@@ -46,17 +46,7 @@ def call_ended(state: State, envelope: Envelope, payload: Payload) -> State:
 
 def _charged(state: State, payload: Payload) -> State:
     usage = Usage.model_validate(payload.get("metrics", {}))
-    totals = state.totals
-    return changed(
-        state,
-        totals=RunTotals(
-            calls=totals.calls + 1,
-            input_tokens=totals.input_tokens + usage.input_tokens,
-            output_tokens=totals.output_tokens + usage.output_tokens,
-            tokens=totals.tokens + usage.input_tokens + usage.output_tokens,
-            usd=totals.usd + usage.usd,
-        ),
-    )
+    return changed(state, totals=state.totals.plus(usage))
 
 
 def _sampled(state: State, envelope: Envelope, result: Payload) -> State:

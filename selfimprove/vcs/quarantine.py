@@ -141,6 +141,11 @@ class Quarantine:
         parts = (row.split(b"\t", 2) for row in rows if row)
         return {os.fsdecode(path): (_count(a), _count(d)) for a, d, path in parts}
 
+    def log(self, commit: str, count: int) -> str:
+        """The latest commits that led to one, newest first: id, day and subject, a line each."""
+        out = self.git.run("log", f"--max-count={count}", "--format=%h %as %s", commit)
+        return out.decode("utf-8", "replace").strip()
+
     def is_ancestor(self, old: str, new: str) -> bool:
         """Whether `old` is `new` or in its history."""
         args = ("merge-base", "--is-ancestor", old, new)

@@ -24,10 +24,32 @@ def test_a_command_keeps_its_words() -> None:
     assert agent.spec == "command:./agent.py --url=http://a:1 'b c'"
 
 
-@pytest.mark.parametrize("spec", ["", "offlin", "psychic:model", "anthropic"])
+@pytest.mark.parametrize("spec", ["", "offlin", "psychic:model"])
 def test_an_unknown_agent_is_answered_with_the_known_ones(spec: str) -> None:
     with pytest.raises(ConfigError, match="command:SHELL WORDS, offline"):
         make_agent(spec, Settings())
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("anthropic", "write anthropic:MODEL"),
+        ("openai:a model", "names no model"),
+        ("openai-compatible:llama", "write openai-compatible:MODEL@http"),
+        ("openai-compatible:llama@http://me:secret@host/v1", "put the key into OPENAI_COMPAT"),
+    ],
+)
+def test_a_model_that_is_not_named_whole_is_told_how(spec: str, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        make_agent(spec, Settings())
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["anthropic:claude-x", "openai:gpt-x", "openai-compatible:org/llama:8b@http://127.0.0.1:1/v1"],
+)
+def test_a_model_is_written_as_it_was(spec: str) -> None:
+    assert make_agent(spec, Settings()).spec == spec
 
 
 def test_every_agent_says_how_it_is_written() -> None:

@@ -1,0 +1,80 @@
+"""The chat completions interface as a loopback server speaks it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from selfimprove.testing.models.said import Say, Tokens, ToolCall, Turn
+
+Body = dict[str, Any]
+
+
+def turn_of(body: Body) -> Turn:
+    """Read a request."""
+    prompt: list[str] = []
+    calls: dict[str, ToolCall] = {}
+    turns = 0
+    for message in body["messages"]:
+        if message["role"] == "user":
+            prompt.append(_text(message["content"]))
+        elif message["role"] == "assistant":
+            turns += 1
+            for call in message.get("tool_calls") or []:
+                function = call["function"]
+                calls[call["id"]] = ToolCall(function["name"], json.loads(function["arguments"]))
+        elif message["role"] == "tool":
+            asked = calls[message["tool_call_id"]]
+            result = _text(message["content"])
+            calls[message["tool_call_id"]] = ToolCall(asked.name, asked.arguments, result)
+    tools = tuple(tool["function"]["name"] for tool in body.get("tools", []))
+    return Turn(body["model"], "\n".join(prompt), tools, tuple(calls.values()), turns)
+
+
+def blocks_of(body: Body) -> list[Body]:
+    """A request's blocks in the order in which they are cached: by itself, nothing is marked."""
+    return [*body.get("tools", []), *({**each, "cache_control": {}} for each in body["messages"])]
+
+
+def stream(turn: Turn, say: Say, tokens: Tokens, output: int) -> Iterator[Body]:
+    """The chunks of an answer, the last with its usage."""
+    yield _chunk(turn, {"role": "assistant", "content": ""})
+    half = len(say.text) // 2
+    for part in (say.text[:half], say.text[half:]):
+        if part:
+            yield _chunk(turn, {"content": part})
+    for index, call in enumerate(say.calls):
+        text = json.dumps(call.arguments)
+        about: Body = {"index": index, "id": f"call_{turn.turn}_{index}", "type": "function"}
+        name = {"name": call.name, "arguments": ""}
+        yield _chunk(turn, {"tool_calls": [{**about, "function": name}]})
+        half = len(text) // 2
+        for part in (text[:half], text[half:]):
+            yield _chunk(turn, {"tool_calls": [{"index": index, "function": {"arguments": part}}]})
+    why = "content_filter" if say.refuses else "tool_calls" if say.calls else "stop"
+    yield _chunk(turn, {}, why)
+    usage = {
+        "prompt_tokens": tokens.total,
+        "completion_tokens": output,
+        "total_tokens": tokens.total + output,
+        "prompt_tokens_details": {"cached_tokens": tokens.cache_read},
+    }
+    yield {**_chunk(turn, {}), "choices": [], "usage": usage}
+
+
+def _chunk(turn: Turn, delta: Body, why: str | None = None) -> Body:
+    choice = {"index": 0, "delta": delta, "finish_reason": why}
+    about = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_700_000_000}
+    return {**about, "model": turn.model, "choices": [choice]}
+
+
+def error(kind: str, message: str) -> Body:
+    """An error as this interface words it."""
+    return {"error": {"type": kind, "message": message, "code": None, "param": None}}
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.get("text", "") for part in content or [])

@@ -1,0 +1,106 @@
+"""What a loopback model is asked, what it says, and what its server counts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A tool that the model calls."""
+
+    name: str
+    arguments: dict[str, Any]
+    result: str | None = None
+    """What the tool answered; None while the model only asks for it."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a model is asked in one request, whatever the protocol."""
+
+    model: str
+    prompt: str
+    """All the text of the user's, the first message first."""
+    tools: tuple[str, ...]
+    done: tuple[ToolCall, ...]
+    """The calls it made before in this conversation, with their results."""
+    turn: int
+    """How often the model has spoken in this conversation."""
+
+
+@dataclass(frozen=True)
+class Say:
+    """What a model says: some text, some tool calls, or both."""
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    refuses: bool = False
+
+
+Brain = Callable[[Turn], Say]
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Dollars per million tokens."""
+
+    input: float = 0.0
+    output: float = 0.0
+    cache_read: float = 0.0
+    cache_write: float = 0.0
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """What one request read; `input` leaves out what came from the cache or went into it."""
+
+    input: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+    @property
+    def total(self) -> int:
+        """Everything that was read."""
+        return self.input + self.cache_read + self.cache_write
+
+
+@dataclass
+class Ledger:
+    """What a server has counted; safe to use from its threads."""
+
+    prices: Prices = field(default_factory=Prices)
+    calls: int = 0
+    """Requests that were answered, or begun to be."""
+    refused: int = 0
+    cut: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    usd: float = 0.0
+    turns: list[tuple[Turn, Tokens]] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def book(self, turn: Turn, tokens: Tokens, output: int) -> None:
+        """Book one answer."""
+        price = self.prices
+        with self.lock:
+            self.calls += 1
+            self.input_tokens += tokens.total
+            self.output_tokens += output
+            self.cache_read_tokens += tokens.cache_read
+            self.cache_write_tokens += tokens.cache_write
+            self.turns.append((turn, tokens))
+            self.usd += price.input * tokens.input / 1e6
+            self.usd += price.output * output / 1e6
+            self.usd += price.cache_read * tokens.cache_read / 1e6
+            self.usd += price.cache_write * tokens.cache_write / 1e6
+
+
+def count(text: str) -> int:
+    """How many tokens a text is here: four characters each, rounded up."""
+    return (len(text) + 3) // 4
