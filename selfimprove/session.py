@@ -27,6 +27,7 @@ from selfimprove.setup.checks import (
     check_editable,
     check_guards,
     check_tools,
+    probe_agents,
     take_incumbent,
 )
 from selfimprove.setup.goal_change import edited, refuse_other_metric
@@ -144,6 +145,7 @@ def _set_up(run: Run, site: Site, asked: Asked, steered: Control) -> Deps:
     digest = asked.confirm(site, run.state, deps)
     if digest != run.state.trust:
         run.append(control("setup", "trusted", digest=digest))
+    probe_agents(site.config)
     check_tools(site, deps, run.state)
     if run.state.baseline is None:
         check_guards(deps, run.state)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from selfimprove.contracts.agent import AgentReply, AgentRequest, Usage
 
@@ -54,6 +54,15 @@ class Workspace:
     """The commits that led to the tree, a line each, newest first."""
     layers: Layered | None = None
     """What the room shows as the tree, where an executor edits a layer over `tree`."""
+
+
+@runtime_checkable
+class Probed(Protocol):
+    """An agent that can be tried before anything is paid for."""
+
+    def probe(self, seconds: float) -> None:
+        """Raise ConfigError where its key, its model or its address is wrong."""
+        ...
 
 
 class Agent(Protocol):

@@ -9,7 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from selfimprove.agents.base import Probed
 from selfimprove.agents.registry import make_agent
+from selfimprove.app.budget import expected_cost
 from selfimprove.app.common import where, with_environment
 from selfimprove.bench.failures import Failed
 from selfimprove.bench.opened import why_unknown
@@ -21,6 +23,8 @@ from selfimprove.room.isolation import probe
 from selfimprove.session import prepare_root
 from selfimprove.setup.begin import RUNS, facts_of
 from selfimprove.setup.canaries import Canaries
+from selfimprove.setup.checks import PROBE_S
+from selfimprove.setup.forecast import models_in
 from selfimprove.site import Site, open_site
 from selfimprove.store import lock
 from selfimprove.store.record import load_state
@@ -89,11 +93,15 @@ def _machine() -> Iterator[Check]:
 def _agents(site: Site) -> Iterator[Check]:
     for spec in Roster(site.config).specs():
         try:
-            make_agent(spec, site.config.settings)
+            agent = make_agent(spec, site.config.settings)
+            if isinstance(agent, Probed):
+                agent.probe(PROBE_S)
         except UserError as error:
             yield Check("agent", "problem", str(error))
         else:
             yield Check("agent", "ok", spec)
+    if models_in(site.config.settings):
+        yield from (Check("cost", "note", line) for line in expected_cost(site).lines())
 
 
 def _room(site: Site) -> Iterator[Check]:

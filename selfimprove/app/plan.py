@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
+from selfimprove.app.budget import expected_cost
 from selfimprove.deps import Roster
 from selfimprove.room.isolation import probe
+from selfimprove.setup.forecast import models_in
 from selfimprove.setup.trust import trust_facts
 from selfimprove.site import Site, benchmark_files
 
@@ -16,6 +19,7 @@ def dry_run(site: Site, *, as_json: bool) -> int:
     facts = trust_facts(settings, probe(settings.sandbox.mode).level)
     agents = settings.number_of_agents
     calls = 1 + agents * (3 + settings.number_of_max_critics)
+    expected = expected_cost(site)
     answer = {
         "target": str(site.target.top),
         "base_commit": site.target.head,
@@ -23,6 +27,7 @@ def dry_run(site: Site, *, as_json: bool) -> int:
         "rounds": settings.max_iterations,
         "agents": Roster(site.config).specs(),
         "calls_a_round": calls,
+        "a_round": {"usual": asdict(expected.usual), "at_most": asdict(expected.most)},
         "sealed": benchmark_files(site),
         "trust": facts.lines(),
     }
@@ -36,6 +41,6 @@ def dry_run(site: Site, *, as_json: bool) -> int:
         f"by {', '.join(Roster(site.config).specs())}\n"
         f"makes the score: {', '.join(benchmark_files(site)) or 'nothing of the repository'}"
     )
-    for line in facts.lines():
+    for line in (*(expected.lines() if models_in(settings) else ()), *facts.lines()):
         print(line)  # noqa: T201
     return 0

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from selfimprove.app.budget import with_budget
 from selfimprove.app.common import (
     beginning,
     confirmation,
@@ -50,6 +51,7 @@ def run(options: RunOptions) -> int:
         say(warning)
     if options.dry_run:
         return dry_run(site, as_json=options.json)
+    site = with_budget(site, no_budget=options.no_budget, may_ask=not options.detach)
     write_settings(site)
     if options.detach:
         return detach(site, yes=options.yes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from selfimprove.agents.base import Probed
 from selfimprove.agents.registry import make_agent
 from selfimprove.config import Config
 from selfimprove.deps import Deps, Roster
@@ -11,11 +12,22 @@ from selfimprove.errors import ConfigError, ToolError
 from selfimprove.site import Site
 from selfimprove.store.state import State
 
+PROBE_S = 10.0
+"""Seconds within which a provider says whether it knows a key and a model."""
+
 
 def check_agents(config: Config) -> None:
     """Every agent that may be called is one, before anything is run for it."""
     for spec in Roster(config).specs():
         make_agent(spec, config.settings)
+
+
+def probe_agents(config: Config) -> None:
+    """Every agent that can be tried for nothing is, once; raises ConfigError."""
+    for spec in Roster(config).specs():
+        agent = make_agent(spec, config.settings)
+        if isinstance(agent, Probed):
+            agent.probe(PROBE_S)
 
 
 def take_incumbent(deps: Deps, state: State, say: Callable[[str], None]) -> None:

@@ -71,6 +71,8 @@ def _commands(settings: Settings) -> Iterator[tuple[str, str]]:
     yield from ((name, command) for name, command in named if command)
     for guard in settings.guards:
         yield f"guard {guard.name}", guard.command
+    for command in settings.agent_commands:
+        yield "executors may run", command
     for service in settings.services:
         for part in ("start", "ready", "reset", "stop"):
             if command := getattr(service, part):

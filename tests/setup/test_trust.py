@@ -52,6 +52,7 @@ def test_it_reads_to_a_person() -> None:
         {"sandbox": {"devices": ["/dev/nvidia0"]}},
         {"env": ["API_URL", "API_KEY"]},
         {"agents": {}},
+        {"agent_commands": ["make test"]},
         {"agent_paths": {"write": ["/data"]}},
         {"budget": {"run": {"usd": 6}}},
         {"services": [{"name": "db", "start": "postgres"}]},

@@ -22,6 +22,7 @@ from pydantic_ai.usage import UsageLimits
 
 from selfimprove.agents.base import AgentFailure, FailureKind, Workspace
 from selfimprove.agents.extract import NotFoundError, last_object
+from selfimprove.agents.llm.limits import turns_of
 from selfimprove.agents.llm.meter import Meter
 from selfimprove.agents.llm.models import opened, settings_for
 from selfimprove.agents.llm.names import ModelName
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-TURNS = {"executor": 80}
-"""Requests that one question may take; other roles fewer."""
-USUAL_TURNS = 40
 REPAIRS = 3
 """How often an answer that does not fit is sent back in one conversation."""
 LOOK_EVERY_S = 0.2
@@ -91,10 +89,8 @@ class Conversation:
                 model_settings=settings_for(self.name),
             )
             agent.output_validator(self._checked)
-            turns = TURNS.get(self.request.role, USUAL_TURNS)
-            async with agent.iter(
-                self._prompt(), usage_limits=UsageLimits(request_limit=turns)
-            ) as run:
+            limits = UsageLimits(request_limit=turns_of(self.request.role))
+            async with agent.iter(self._prompt(), usage_limits=limits) as run:
                 async for node in run:
                     transcript.node(node)
             assert run.result is not None
@@ -155,7 +151,7 @@ def _why(error: AgentRunError) -> tuple[FailureKind, str]:
     if isinstance(error, ContentFilterError):
         return "output", f"the model refused to answer: {error}"[:400]
     if isinstance(error, UsageLimitExceeded):
-        return "output", f"it had not answered after its turns: {error}"[:400]
+        return "output", f"it came to no answer within its limits: {error}"[:400]
     if isinstance(error, UnexpectedModelBehavior):
         cause = f" ({error.__cause__})" if error.__cause__ else ""
         return "output", f"{error.message}{cause}"[:600]

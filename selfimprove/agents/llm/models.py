@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import httpx2
 from pydantic_ai.models import Model
 
+from selfimprove.agents.llm.limits import MAX_TOKENS
 from selfimprove.agents.llm.names import ModelName
 
 if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
 
-MAX_TOKENS = 16_000
-"""Of one answer of a model, its tool calls included."""
 CONNECT_S = 15.0
 SILENCE_S = 300.0
 """How long a server may send nothing; one without a graphics card reads a prompt for minutes."""

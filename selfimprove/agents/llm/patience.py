@@ -21,10 +21,12 @@ from pydantic_ai.exceptions import (
     ModelRateLimitError,
     ModelRequestRejectedError,
     UnexpectedModelBehavior,
+    UsageLimitExceeded,
 )
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.models.wrapper import WrapperModel
 
+from selfimprove.agents.llm.limits import MOST_INPUT
 from selfimprove.agents.llm.meter import Meter, estimated
 from selfimprove.agents.llm.prices import Tokens
 
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
+LEAST_CHARACTERS = 3
+"""That a token stands for, in code and prose; so a conversation's size is not underestimated."""
 UNREACHED = 6
 """So often a server that cannot be reached at all is tried; about half a minute."""
 
@@ -67,6 +71,8 @@ class PatientModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         """Ask once, in as many attempts as it takes; raises ModelAPIError."""
+        if _characters(messages) > MOST_INPUT * LEAST_CHARACTERS:
+            raise UsageLimitExceeded(f"the conversation has grown beyond {MOST_INPUT} tokens")
         attempt = 0
         while True:
             attempt += 1
@@ -128,8 +134,13 @@ def _tokens(stream: StreamedResponse, messages: list[ModelMessage], *, whole: bo
         said += sum(len(_arguments(part)) for part in stream.get().parts)
         written = max(written, estimated(said))
     if not read:
-        read = estimated(sum(len(str(message)) for message in messages))
+        read = estimated(_characters(messages))
     return Tokens(read, written, used.cache_read_tokens, used.cache_write_tokens)
+
+
+def _characters(messages: list[ModelMessage]) -> int:
+    """How long a conversation is, what stands around its parts included."""
+    return sum(len(str(part)) for message in messages for part in message.parts)
 
 
 def _arguments(part: object) -> str:

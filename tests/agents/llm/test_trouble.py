@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from selfimprove.agents.base import AgentFailure, Workspace
+from selfimprove.agents.llm import limits
 from selfimprove.agents.llm.agent import ModelAgent
 from selfimprove.contracts.agent import AgentReply, Usage
 from selfimprove.contracts.settings import ModelPrice, Settings
@@ -183,11 +184,9 @@ def test_a_refusal_is_a_failure(serve: Serve, workspace: Workspace) -> None:
 def test_a_model_that_never_comes_to_an_end_meets_its_turns(
     serve: Serve, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from selfimprove.agents.llm import conversation
-
-    monkeypatch.setattr(conversation, "USUAL_TURNS", 5)
+    monkeypatch.setattr(limits, "USUAL_TURNS", 5)
     server = serve(lambda _: calling("list_files"))
-    with pytest.raises(AgentFailure, match="turns") as caught:
+    with pytest.raises(AgentFailure, match="within its limits") as caught:
         ask(server, workspace)
     assert (caught.value.kind, server.ledger.calls) == ("output", 5)
 

@@ -1,0 +1,164 @@
+"""What a round's agents may cost: as a rule, and at the very most; pure.
+
+The most is what settings allow: every retry, every revision, every turn. What is usual is read from
+the rounds there were; before the first it is assumed, and said to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from selfimprove.agents.llm.agent import ModelAgent
+from selfimprove.agents.llm.limits import MAX_TOKENS, MOST_INPUT, turns_of
+from selfimprove.agents.llm.prices import Price, Tokens
+from selfimprove.agents.registry import make_agent, specs_for
+from selfimprove.contracts.agent import AgentRole
+from selfimprove.contracts.settings import Settings
+from selfimprove.store.state import State
+
+TRIES = 2
+"""An agent that fails is asked once more."""
+ASSUMED_TURNS = {"executor": 12, "researcher": 10, "planner": 8}
+REVIEWER_TURNS = 4
+ASSUMED_PROMPT, ASSUMED_GROWTH, ASSUMED_ANSWER = 8_000, 2_500, 500
+"""Tokens: of a prompt with its tools, what each turn adds to it, and what a model says in one."""
+ASSUMED_SECONDS = 10.0
+"""Of one turn."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a round's agents cost."""
+
+    calls: int = 0
+    tokens: int = 0
+    usd: float | None = 0.0
+    """None where the price of a model is not known."""
+    minutes: float = 0.0
+    """Of all agents together, most of whom work side by side."""
+
+    def __str__(self) -> str:
+        dollars = "dollars not known" if self.usd is None else f"${self.usd:,.2f}"
+        counted = f"{self.calls:,} calls, {self.tokens:,} tokens"
+        return f"{counted}, {dollars}, {self.minutes:,.0f} agent minutes"
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A round's cost."""
+
+    usual: Cost
+    most: Cost
+    rounds: int
+    """How many rounds `usual` is the mean of; 0 where it is assumed."""
+
+    def lines(self) -> list[str]:
+        """How it reads to a person."""
+        basis = f"mean of {self.rounds} rounds" if self.rounds else "assumed, nothing was measured"
+        return [
+            f"a round of agents, usually: {self.usual} ({basis})",
+            f"a round of agents, at most: {self.most}",
+        ]
+
+
+@dataclass(frozen=True)
+class _Seat:
+    """One holder of a role, and how often a round asks it."""
+
+    role: AgentRole
+    spec: str
+    usual: int
+    most: int
+
+
+def models_in(settings: Settings) -> list[ModelAgent]:
+    """The models that may be asked, each spec once."""
+    specs = dict.fromkeys(seat.spec for seat in _seats(settings))
+    agents = (make_agent(spec, settings) for spec in specs)
+    return [agent for agent in agents if isinstance(agent, ModelAgent)]
+
+
+def forecast(settings: Settings, state: State) -> Forecast:
+    """What a round costs: the mean of the rounds in the record, else what is assumed."""
+    seats = list(_seats(settings))
+    most = _sum([_most(seat, settings) for seat in seats])
+    rounds = state.settings.iterations if state.settings else 0
+    if not rounds:
+        return Forecast(_sum([_usual(seat, settings) for seat in seats]), most, 0)
+    total = state.totals
+    asked = [span for span in state.spans if span.agent]
+    minutes = sum(span.duration_s for span in asked) / 60
+    shown = len({span.round for span in asked}) or 1
+    mean = Cost(
+        round(total.calls / rounds),
+        round(total.tokens / rounds),
+        total.usd / rounds,
+        minutes / shown,
+    )
+    return Forecast(mean, most, rounds)
+
+
+def _seats(settings: Settings) -> Iterator[_Seat]:
+    planners, critics = settings.number_of_agents, settings.number_of_max_critics
+    attempts = 1 + (settings.max_plan_retries if settings.adaptive_refinement else 0)
+    plans = attempts * settings.max_critique_rounds
+    fixes = 1 + settings.max_fix_attempts
+    yield _Seat("researcher", specs_for(settings, "researcher")[0], 1, 1)
+    for spec in specs_for(settings, "planner", planners):
+        yield _Seat("planner", spec, 1, plans)
+    yield _Seat("architect", specs_for(settings, "architect")[0], planners, planners * plans)
+    for spec in specs_for(settings, "critic", critics):
+        yield _Seat("critic", spec, planners, planners * plans)
+    for spec in specs_for(settings, "executor", planners):
+        yield _Seat("executor", spec, 1, fixes)
+
+
+def _usual(seat: _Seat, settings: Settings) -> Cost:
+    agent = make_agent(seat.spec, settings)
+    if not isinstance(agent, ModelAgent):
+        return Cost(seat.usual)
+    turns = ASSUMED_TURNS.get(seat.role, REVIEWER_TURNS)
+    reads = [ASSUMED_PROMPT + turn * ASSUMED_GROWTH for turn in range(turns)]
+    tokens = sum(reads) + turns * ASSUMED_ANSWER
+    usd = sum(_usd(agent.price, read, ASSUMED_ANSWER) for read in reads)
+    minutes = turns * ASSUMED_SECONDS / 60
+    return _times(seat.usual, Cost(turns, tokens, usd if _known(agent) else None, minutes))
+
+
+def _most(seat: _Seat, settings: Settings) -> Cost:
+    agent = make_agent(seat.spec, settings)
+    asked, minutes = seat.most * TRIES, settings.agent_timeout / 60
+    if not isinstance(agent, ModelAgent):
+        return _times(asked, Cost(1, minutes=minutes))
+    turns = turns_of(seat.role)
+    usd = turns * _usd(agent.price, MOST_INPUT, MAX_TOKENS)
+    tokens = turns * (MOST_INPUT + MAX_TOKENS)
+    return _times(asked, Cost(turns, tokens, usd if _known(agent) else None, minutes))
+
+
+def _known(agent: ModelAgent) -> bool:
+    return agent.price is not None or not agent.name.paid
+
+
+def _usd(price: Price | None, read: int, written: int) -> float:
+    """The dearest that such a request can be: all of it put into the cache."""
+    if price is None:
+        return 0.0
+    plain = price.usd(Tokens(read, written))
+    return max(plain, price.usd(Tokens(read, written, cache_write=read)))
+
+
+def _times(count: int, cost: Cost) -> Cost:
+    usd = None if cost.usd is None else count * cost.usd
+    return Cost(count * cost.calls, count * cost.tokens, usd, count * cost.minutes)
+
+
+def _sum(costs: list[Cost]) -> Cost:
+    known = [cost.usd for cost in costs if cost.usd is not None]
+    return Cost(
+        sum(cost.calls for cost in costs),
+        sum(cost.tokens for cost in costs),
+        sum(known) if len(known) == len(costs) else None,
+        sum(cost.minutes for cost in costs),
+    )
