@@ -24,7 +24,7 @@ from selfimprove.agents.base import AgentFailure, FailureKind, Workspace
 from selfimprove.agents.extract import NotFoundError, last_object
 from selfimprove.agents.llm.limits import turns_of
 from selfimprove.agents.llm.meter import Meter
-from selfimprove.agents.llm.models import opened, settings_for
+from selfimprove.agents.llm.models import load, opened, settings_for
 from selfimprove.agents.llm.names import ModelName
 from selfimprove.agents.llm.patience import Call, PatientModel, described
 from selfimprove.agents.llm.toolbox import sendable, tools_for
@@ -63,6 +63,7 @@ class Conversation:
 
     def reply(self) -> AgentReply:
         """Ask; raises AgentFailure with what was spent, and Stopped."""
+        load(self.name)
         began = time.monotonic()
         until = began + self.workspace.timeout
         transcript = Transcript(self.workspace.log)

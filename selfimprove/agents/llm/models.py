@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import httpx2
 from pydantic_ai.models import Model
 
 from selfimprove.agents.llm.limits import MAX_TOKENS
-from selfimprove.agents.llm.names import ModelName
+from selfimprove.agents.llm.names import COMPATIBLE, ModelName
 
 if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
@@ -19,8 +20,18 @@ if TYPE_CHECKING:
 CONNECT_S = 15.0
 SILENCE_S = 300.0
 """How long a server may send nothing; one without a graphics card reads a prompt for minutes."""
+CLIENTS = {
+    "anthropic": "pydantic_ai.models.anthropic",
+    "openai": "pydantic_ai.models.openai",
+    COMPATIBLE: "pydantic_ai.models.openai",
+}
 NO_KEY = "none"
 """What a compatible server is sent where no key is set; those that run locally take anything."""
+
+
+def load(name: ModelName) -> None:
+    """Import what a provider needs: seconds on a busy machine, which no deadline should count."""
+    import_module(CLIENTS[name.scheme])
 
 
 @asynccontextmanager

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from selfimprove.agents.base import Agent
+from selfimprove.agents.llm.models import load
+from selfimprove.agents.llm.names import parse_name
 from selfimprove.agents.registry import make_agent
 from selfimprove.contracts.agent import AgentRequest, AgentRole
 from selfimprove.contracts.settings import Settings
@@ -46,6 +48,7 @@ class ModelContract(AgentContract):
     @pytest.fixture(autouse=True)
     def _serve(self, serve: Serve) -> None:
         self.serve = serve
+        load(parse_name(self.spec.partition(":")[0], "m@http://here"))  # seconds, once
 
     def make_agent(self, folder: Path) -> Agent:
         return self.built(self.serve(BRAIN).url)

@@ -34,7 +34,7 @@ CRITIC = playing(critic={"score": 0.5, "summary": "it is not clear what is to be
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    return make_workspace(tmp_path, {"src/a.py": "A = 1\n"}, timeout=20)
+    return make_workspace(tmp_path, {"src/a.py": "A = 1\n"}, timeout=60)
 
 
 def troubles(*each: Trouble) -> Mapping[str, Any]:
