@@ -10,6 +10,7 @@ from selfimprove.contracts.envelope import Draft, Envelope, control
 from selfimprove.contracts.iteration import StepName
 from selfimprove.deps import Deps
 from selfimprove.errors import Stopped
+from selfimprove.redaction import Redactor
 from selfimprove.steps import (
     critic_review,
     execution,
@@ -49,9 +50,14 @@ class Run:
     journal: Journal
     writer: Writer
     observers: Sequence[Observer] = field(default=())
+    redactor: Redactor | None = None
+    """Takes secrets out of every message before it is written anywhere."""
 
     def append(self, draft: Draft) -> State:
         """Journal one message, fold it, write what it changed, and tell who watches."""
+        if self.redactor is not None:
+            clean = self.redactor.document(draft.payload)
+            draft = draft if clean is draft.payload else draft.model_copy(update={"payload": clean})
         envelope = self.journal.append(draft)
         self.state = fold_one(self.state, envelope)
         self.writer.update(self.state, envelope)

@@ -18,10 +18,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import IO, Self
+from typing import Literal, Self
 
 from selfimprove import proctree
 from selfimprove.errors import Stopped
+from selfimprove.outputs import Kept, Log, disk_usage
+from selfimprove.redaction import Redactor
 
 GRACE_S = 2.0
 """Between TERM and KILL."""
@@ -30,6 +32,8 @@ DRAIN_S = 1.0
 POLL_FIRST_S, POLL_LAST_S, POLL_SLOWEST_S = 0.002, 0.05, 0.25
 SAMPLE_SHARE = 100
 """Looking at the tree may take one part in this many of a core's time."""
+DISK_EVERY_S, DISK_SHARE = 0.1, 10
+"""How often the disk is looked at, and which part of a core's time that may take."""
 CHUNK = 1 << 18
 
 
@@ -70,9 +74,30 @@ class Child:
     """Bytes kept of each stream: its first and its last half, the middle dropped."""
     log: Path | None = None
     log_cap: int = 64 << 20
+    redactor: Redactor | None = None
+    """Cleans what goes into the log."""
     pass_fds: tuple[int, ...] = ()
+    limits: Limits | None = None
     contained: bool = False
     """A PID namespace holds the tree: killing the main process ends all of it."""
+
+
+Exceeded = Literal["", "memory", "processes", "disk"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a tree of processes may use, by watching it; None where there is no limit."""
+
+    memory_bytes: int | None = None
+    processes: int | None = None
+    disk_bytes: int | None = None
+    places: tuple[Path, ...] = ()
+    """Folders that are its to write; what they hold at the start is not counted."""
+
+    def used(self) -> int:
+        """Bytes on disk below the places."""
+        return sum(map(disk_usage, self.places)) if self.disk_bytes is not None else 0
 
 
 @dataclass(frozen=True)
@@ -92,6 +117,10 @@ class Outcome:
     """Processes that had to be killed after the main one ended."""
     error: str = ""
     """Why it could not be started."""
+    exceeded: Exceeded = ""
+    """The limit for which it was ended."""
+    report: bytes = b""
+    """What came through a descriptor of its own, where it was given one."""
 
 
 def start_detached(argv: tuple[str, ...], env: Mapping[str, str], log: Path) -> int:
@@ -141,6 +170,7 @@ def run_child(child: Child, stop: StopToken | None = None) -> Outcome:
             memory_mb=tree.peak_bytes / proctree.MIB,
             timed_out=timed_out,
             survivors=survivors,
+            exceeded=watch.exceeded or watch.over_limit(final=True),
         )
 
 
@@ -186,7 +216,11 @@ class _Watch:
         self.streams = streams
         self.stop = stop
         self.stopped = False
+        self.exceeded: Exceeded = ""
         self.pause = POLL_FIRST_S
+        self.limits = child.limits or Limits()
+        self.disk_before = self.limits.used()
+        self.disk_at = 0.0
 
     def until_end(self, popen: subprocess.Popen[bytes], started: float) -> bool:
         """Wait for the end, by itself or by us; True when its time was up."""
@@ -196,7 +230,11 @@ class _Watch:
             now = time.monotonic()
             if now >= sample_at:
                 sample_at = self._sample()
+                self.exceeded = self.over_limit()
                 now = time.monotonic()
+            if self.exceeded:
+                self._kill(popen)
+                return False
             if self.stop is not None and self.stop.is_set():
                 self.stopped = True
                 self._end(popen)
@@ -221,55 +259,41 @@ class _Watch:
         while popen.poll() is None and time.monotonic() < deadline:
             self.streams.turn(0.02)
         if popen.poll() is None:
-            self.tree.signal(signal.SIGKILL)
-            if not self.tree.contained:
-                self.tree.kill()
-            popen.wait()
+            self._kill(popen)
 
+    def _kill(self, popen: subprocess.Popen[bytes]) -> None:
+        self.tree.signal(signal.SIGKILL)
+        if not self.tree.contained:
+            self.tree.kill()
+        popen.wait()
 
-class _Kept:
-    """The first and the last half of a stream, with a line in between that says so."""
-
-    def __init__(self, cap: int) -> None:
-        self.half = max(cap // 2, 1)
-        self.head = bytearray()
-        self.tail = bytearray()
-        self.dropped = 0
-
-    def add(self, data: bytes) -> None:
-        """Take in more of the stream."""
-        room = self.half - len(self.head)
-        if room > 0:
-            self.head += data[:room]
-            data = data[room:]
-        self.tail += data
-        if len(self.tail) > 2 * self.half:
-            self._trim()
-
-    def _trim(self) -> None:
-        over = max(len(self.tail) - self.half, 0)
-        self.dropped += over
-        del self.tail[:over]
-
-    def value(self) -> bytes:
-        """What was kept; never two half lines joined to a whole one."""
-        self._trim()
-        if not self.dropped:
-            return bytes(self.head + self.tail)
-        return bytes(self.head) + b"\n[... %d bytes left out ...]\n" % self.dropped + self.tail
+    def over_limit(self, final: bool = False) -> Exceeded:
+        """Which limit the tree is beyond; the disk is looked at less often, since it takes long."""
+        limits, tree = self.limits, self.tree
+        if limits.processes is not None and tree.most > limits.processes:
+            return "processes"
+        if limits.memory_bytes is not None and tree.holds_more_than(limits.memory_bytes):
+            return "memory"
+        if limits.disk_bytes is None or (not final and time.monotonic() < self.disk_at):
+            return ""
+        began = time.monotonic()
+        used = limits.used() - self.disk_before
+        now = time.monotonic()
+        self.disk_at = now + max(DISK_EVERY_S, (now - began) * DISK_SHARE)
+        return "disk" if used > limits.disk_bytes else ""
 
 
 class _Streams:
     """The child's standard streams, served by one selector."""
 
     def __init__(self, child: Child, popen: subprocess.Popen[bytes]) -> None:
-        self.stdout, self.stderr = _Kept(child.output_cap), _Kept(child.output_cap)
+        self.stdout, self.stderr = Kept(child.output_cap), Kept(child.output_cap)
         self._selector = selectors.DefaultSelector()
         self._popen = popen
         self._unsent = memoryview(child.stdin)
-        self._log = _Log(child.log, child.log_cap)
+        self._log = Log(child.log, child.log_cap, child.redactor)
         self._exit_fd = _exit_descriptor(popen.pid)
-        self._reading: dict[int, _Kept] = {}
+        self._reading: dict[int, Kept] = {}
 
     def __enter__(self) -> Self:
         for pipe, kept in ((self._popen.stdout, self.stdout), (self._popen.stderr, self.stderr)):
@@ -334,31 +358,6 @@ class _Streams:
             self._selector.unregister(descriptor)
             assert self._popen.stdin is not None
             self._popen.stdin.close()
-
-
-class _Log:
-    """Both streams as they came, up to a cap."""
-
-    def __init__(self, path: Path | None, cap: int) -> None:
-        self._left = cap
-        self._file: IO[bytes] | None = None
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("wb", buffering=0)
-
-    def add(self, data: bytes) -> None:
-        """Write as much as the cap leaves room for, and say once that it was reached."""
-        if self._file is None or self._left <= 0:
-            return
-        self._file.write(data[: self._left])
-        self._left -= len(data)
-        if self._left <= 0:
-            self._file.write(b"\n[... the rest is left out ...]\n")
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._file is not None:
-            self._file.close()
 
 
 def _exit_descriptor(pid: int) -> int | None:

@@ -48,6 +48,10 @@ class Tree:
         self.pid = pid
         self.contained = contained
         self.peak_bytes = 0
+        self.peak_single = 0
+        """The same of its largest process alone."""
+        self.most = 0
+        """Processes seen at one time."""
         me = _look(pid)
         self.born = me.born if me else 0.0
         self._seen: dict[int, float] = {pid: self.born}
@@ -83,8 +87,16 @@ class Tree:
     def sample(self) -> None:
         """Look at the tree once and keep its highest memory."""
         members = self.members()
+        self.most = max(self.most, len(members))
         single = max((_high_water(seen.pid) for seen in members), default=0)
+        self.peak_single = max(self.peak_single, single)
         self.peak_bytes = max(self.peak_bytes, single, sum(seen.rss for seen in members))
+
+    def holds_more_than(self, limit: int) -> bool:
+        """Whether the tree has more memory than this, what its processes share counted once."""
+        if self.peak_single > limit:
+            return True
+        return self.peak_bytes > limit and sum(_share(m.pid, m.rss) for m in self.members()) > limit
 
     def signal(self, number: int) -> None:
         """Signal the tree; inside a PID namespace its init is spared until the KILL."""
@@ -245,6 +257,13 @@ def _children_elsewhere(pid: int) -> Iterable[int]:
         return [child.pid for child in psutil.Process(pid).children()]
     except psutil.Error:
         return []
+
+
+def _share(pid: int, rss: int) -> int:
+    """A process's part of the memory it holds; all of it where that cannot be told."""
+    text = _read(f"/proc/{pid}/smaps_rollup") if LINUX else b""
+    at = text.find(b"\nPss:")
+    return int(text[at + 5 : text.find(b"kB", at)]) * 1024 if at >= 0 else rss
 
 
 def _high_water(pid: int) -> int:

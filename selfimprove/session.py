@@ -40,7 +40,14 @@ from selfimprove.store.journal import Journal
 from selfimprove.store.record import load
 from selfimprove.store.state import State
 from selfimprove.store.writer import Writer
-from selfimprove.wiring import Control, build_deps, fingerprint_now, open_quarantine, open_room
+from selfimprove.wiring import (
+    Control,
+    build_deps,
+    fingerprint_now,
+    open_quarantine,
+    open_room,
+    redactor_of,
+)
 
 STOP_FILE_EVERY_S = 0.5
 CHART_TIMEOUT_S = 120.0
@@ -127,7 +134,7 @@ def open_run(site: Site, observers: Sequence[Observer]) -> Run:
     writer = Writer(layout.root)
     if state.facts is not None:
         writer.catch_up(state, last)
-    return Run(state, journal, writer, observers)
+    return Run(state, journal, writer, observers, redactor_of(site))
 
 
 def _set_up(run: Run, site: Site, asked: Asked, steered: Control) -> Deps:

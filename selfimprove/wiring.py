@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from selfimprove.agents.replies import ReplyStore
 from selfimprove.bench.fingerprint import Parts, fingerprint, path_digest
 from selfimprove.bench.formats import supported
+from selfimprove.bench.inside import Trusted
 from selfimprove.bench.measure import Bench, BenchSpec
 from selfimprove.bench.slot import Slot
 from selfimprove.config import Source
@@ -17,6 +19,7 @@ from selfimprove.errors import ConfigError
 from selfimprove.places import quarantine_of
 from selfimprove.process import StopToken, base_env
 from selfimprove.publisher import Publisher
+from selfimprove.redaction import Redactor, is_secret, named_like_secrets
 from selfimprove.review.gates import policy as gate_policy
 from selfimprove.room.job import RoomSpec
 from selfimprove.room.layers import Layers
@@ -26,7 +29,8 @@ from selfimprove.store.attempts import Attempts
 from selfimprove.store.ideabox import IdeaBox
 from selfimprove.store.state import Facts
 from selfimprove.vcs.export import Overlay
-from selfimprove.vcs.guard import Scope, SealSources, default_seals
+from selfimprove.vcs.guard import Scope, Seals, SealSources, default_seals
+from selfimprove.vcs.imported import imported_modules
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.workshop import Rules, Tools, Workshop
 
@@ -46,6 +50,13 @@ def open_quarantine(site: Site) -> Quarantine:
     return Quarantine.open(quarantine_of(site.private), site.target)
 
 
+def redactor_of(site: Site) -> Redactor:
+    """What no document, log or transcript may show: `env`, what looks like a secret, `redact`."""
+    environ, settings = base_env(), site.config.settings
+    named = [environ[name] for name in settings.env if is_secret(environ.get(name, ""))]
+    return Redactor([*named, *named_like_secrets(environ)], settings.redact)
+
+
 def open_room(site: Site, stop: StopToken) -> Room:
     """The room at the level this machine allows."""
     settings = site.config.settings
@@ -57,6 +68,7 @@ def open_room(site: Site, stop: StopToken) -> Room:
         env_names=tuple(settings.env),
         sandbox=settings.sandbox,
         agent_paths=settings.agent_paths,
+        redactor=redactor_of(site),
     )
     return Room(spec, stop)
 
@@ -78,7 +90,7 @@ def build_deps(site: Site, facts: Facts, control: Control) -> Deps:
     layers = Layers(quarantine, room, settings, overlay, site.private)
     layers.clean()
     bench = Bench(
-        bench_spec(site, facts),
+        bench_spec(site, facts, rules.seals),
         room,
         layers,
         Slot(control.stop, control.waiting),
@@ -90,10 +102,11 @@ def build_deps(site: Site, facts: Facts, control: Control) -> Deps:
         room=room,
         layers=layers,
         bench=bench,
-        replies=ReplyStore(site.layout.replies),
+        replies=ReplyStore(site.layout.replies, redactor_of(site)),
         stop=control.stop,
         trees=site.private / "trees",
         logs=site.layout.logs,
+        redactor=redactor_of(site),
     )
     return Deps(
         config=config,
@@ -115,18 +128,27 @@ def rules_of(site: Site, quarantine: Quarantine, facts: Facts) -> Rules:
     settings, prefix = site.config.settings, site.target.prefix
     scope = Scope.of(site.goal.scope, prefix)
     made = frozenset(facts.benchmark_files)
+    entries = quarantine.entries(facts.base_commit)
     sources = SealSources(
         benchmark=made,
         opened=frozenset(facts.opened),
+        imported=imported_modules(quarantine, entries, made | frozenset(facts.opened), scope),
+        searched=_searched(facts, prefix),
         sealed=tuple(settings.sealed_files),
         unsealed=tuple(settings.unsealed_files),
         prefix=prefix,
     )
-    entries = quarantine.entries(facts.base_commit)
     return Rules(scope, default_seals(entries, scope, sources), made, prefix)
 
 
-def bench_spec(site: Site, facts: Facts) -> BenchSpec:
+def _searched(facts: Facts, prefix: str) -> frozenset[str]:
+    """Where the benchmark's own process looked for modules, from the top of the repository."""
+    folders = facts.inside.searched if facts.inside else []
+    places = (posixpath.normpath(posixpath.join(prefix, folder)) for folder in folders)
+    return frozenset("" if place == "." else place for place in places)
+
+
+def bench_spec(site: Site, facts: Facts, seals: Seals) -> BenchSpec:
     """How the score is made."""
     settings = site.config.settings
     if not settings.benchmark_command:
@@ -142,6 +164,13 @@ def bench_spec(site: Site, facts: Facts) -> BenchSpec:
         primary=settings.primary_metric or site.goal.metric.name,
         timeout=facts.benchmark_timeout or settings.benchmark_timeout,
         seed_env=settings.seed_env,
+        settled=facts.left_behind is not None,
+        left_behind=facts.left_behind or 0,
+        inside=facts.inside,
+        trusted=Trusted(seals.paths, site.target.prefix),
+        tests=facts.tests,
+        bound=settings.score_bound,
+        lower_is_better=facts.direction == "lower_is_better",
         expected_keys=frozenset(facts.score_keys) if facts.score_keys else None,
         exact=site.config.sources.get("primary_metric") not in (Source.GOAL, Source.DEFAULT),
         env={name: environ[name] for name in settings.env if name in environ},

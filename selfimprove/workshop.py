@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from selfimprove.agents.base import Agent, Workspace
@@ -16,13 +16,16 @@ from selfimprove.contracts.benchmark import Category, Disqualification, FailureA
 from selfimprove.contracts.plan import Plan
 from selfimprove.names import RefNames, branch
 from selfimprove.process import Outcome, StopToken
+from selfimprove.redaction import Redactor
 from selfimprove.review.context import TreeView
+from selfimprove.review.inert import changes_no_code
 from selfimprove.review.rules import beyond_plan, is_documentation
 from selfimprove.room.agent_trees import AgentTrees, Wanted
 from selfimprove.room.layers import Layers
 from selfimprove.room.room import Room
-from selfimprove.vcs.changes import Odd
+from selfimprove.vcs.changes import Change, Odd
 from selfimprove.vcs.compare import changes_between
+from selfimprove.vcs.content import content_violations
 from selfimprove.vcs.guard import Scope, Seals, Violation, editable, violations
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.trees import Overlay, collect
@@ -74,6 +77,8 @@ class Tools:
     trees: Path
     """Throw-away trees; whatever is found here at a start was left by a dead run."""
     logs: Path
+    redactor: Redactor = field(default_factory=Redactor)
+    """Knows the secrets that no candidate may bring."""
 
 
 class Workshop:
@@ -189,19 +194,36 @@ class Workshop:
                 "describe the edit so that it can be carried out",
             )
             return Inspection(tree, files, told)
-        wrong = violations(
-            changes, quarantine.entries(base), self.rules.scope, self.rules.seals, odd
-        )
+        scope = self.rules.scope
+        wrong = violations(changes, quarantine.entries(base), scope, self.rules.seals, odd)
+        wrong += content_violations(quarantine, changes, scope, self.tools.redactor)
         if wrong:
             return _forbidden(tree, files, wrong)
         beyond = beyond_plan(plan, list(files))
         if not beyond.passed:
             told = _analysis("scope_error", beyond.message, "not in the plan", beyond.remedy)
             return Inspection(tree, files, told)
+        if self._says_nothing(changes):
+            told = _analysis(
+                "logic_error",
+                "no code was changed: only comments or layout",
+                "what no program can notice cannot move the score",
+                "change what the program does",
+            )
+            return Inspection(tree, files, told)
         failed = self.guards(commit, logs)
         if failed is not None:
             return Inspection(tree, files, failed, feedback=f"{failed.what}\n{failed.why}")
         return Inspection(tree, files)
+
+    def _says_nothing(self, changes: Sequence[Change]) -> bool:
+        """Whether every change is one to a Python file that means what it meant."""
+        if any(it.kind != "modified" or it.mode != it.old_mode for it in changes):
+            return False
+        if not all(it.path.endswith(".py") and it.mode.startswith("100") for it in changes):
+            return False
+        blobs = self.tools.quarantine.blobs([o for it in changes for o in (it.old_oid, it.oid)])
+        return changes_no_code((it.path, blobs[it.old_oid], blobs[it.oid]) for it in changes)
 
     def guards(self, commit: str, logs: str) -> FailureAnalysis | None:
         """Run every guard on a commit; the first that is not green, or None."""
@@ -261,8 +283,7 @@ class Reader:
             session_id=request.session_id,
             reply=reply,
         )
-        self._workshop.tools.replies.put(kept)
-        return kept
+        return self._workshop.tools.replies.put(kept)
 
 
 class Editor:
@@ -302,8 +323,7 @@ class Editor:
             commit=commit,
             odd={each.path: each.reason for each in made.odd},
         )
-        self._workshop.tools.replies.put(kept)
-        return kept
+        return self._workshop.tools.replies.put(kept)
 
 
 def _analysis(category: Category, what: str, why: str, lesson: str) -> FailureAnalysis:

@@ -12,6 +12,7 @@ from pydantic import Field
 from selfimprove.contracts.agent import AgentReply, AgentRequest
 from selfimprove.contracts.base import Record
 from selfimprove.errors import ContractError
+from selfimprove.redaction import Redactor
 from selfimprove.store.files import json_bytes, remove, write_whole
 
 
@@ -40,8 +41,9 @@ def request_key(request: AgentRequest, spec: str) -> str:
 class ReplyStore:
     """A folder with one file for each kept reply."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, redactor: Redactor | None = None) -> None:
         self.directory = directory
+        self._redactor = redactor
 
     def _path(self, key: str) -> Path:
         return self.directory / f"{key}.json"
@@ -58,9 +60,13 @@ class ReplyStore:
             return None
         return kept if kept.key == key else None
 
-    def put(self, kept: KeptReply) -> None:
-        """Keep a reply durably before anything is made of it."""
+    def put(self, kept: KeptReply) -> KeptReply:
+        """Keep a reply durably before anything is made of it; gives it as it was kept."""
+        if self._redactor is not None:
+            document = self._redactor.document(kept.document())
+            kept = KeptReply.parse(document, "a reply without its secrets")
         write_whole(self._path(kept.key), json_bytes(kept.document()))
+        return kept
 
     def drop(self, key: str) -> None:
         """Forget a reply."""

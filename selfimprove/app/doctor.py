@@ -20,6 +20,7 @@ from selfimprove.deps import Deps, Roster
 from selfimprove.errors import ConfigError, UserError
 from selfimprove.process import StopToken
 from selfimprove.room.isolation import probe
+from selfimprove.room.unstopped import unstopped
 from selfimprove.session import prepare_root
 from selfimprove.setup.begin import RUNS, facts_of
 from selfimprove.setup.canaries import Canaries
@@ -88,6 +89,8 @@ def _machine() -> Iterator[Check]:
         yield Check("isolation", "ok", f"bubblewrap at {found.bwrap}, {overlay}")
     else:
         yield Check("isolation", "note", f"{found.level}: {found.reason}")
+    for one in unstopped(found.level):
+        yield Check(f"not stopped: {one.name}", "note", f"{one.what}; {one.remedy}")
 
 
 def _agents(site: Site) -> Iterator[Check]:

@@ -42,6 +42,8 @@ def of_run(
     why = redact(_tail(outcome.stderr or outcome.stdout), secrets)
     if outcome.error:
         return _failed("infrastructure", "the benchmark could not be started", outcome.error, raw)
+    if outcome.exceeded:
+        return _beyond_limit(outcome, why, raw)
     if outcome.timed_out:
         within = f" within {timeout:g} s" if timeout else ""
         return _failed("timeout", f"the benchmark did not end{within}", why, raw)
@@ -54,6 +56,18 @@ def of_run(
         what = f"the benchmark {ended(outcome.exit_code)}; what it printed does not count"
         return _failed("logic_error", what, why, raw)
     return None
+
+
+def _beyond_limit(outcome: Outcome, why: str, raw: str) -> Failed:
+    """It was ended for a limit of the sandbox."""
+    if outcome.exceeded == "memory":
+        what = f"the benchmark held {outcome.memory_mb:.0f} MB, more than sandbox.memory_mb"
+        return _failed("oom", what, why, raw)
+    told = {
+        "processes": "the benchmark ran more processes than sandbox.processes",
+        "disk": "the benchmark wrote more to disk than sandbox.disk_mb",
+    }[outcome.exceeded]
+    return _failed("logic_error", told, why, raw)
 
 
 def unprepared(outcome: Outcome | None, secrets: Sequence[str]) -> Failed:
@@ -82,6 +96,12 @@ def keys_changed(error: KeysChanged, raw: str) -> Failed:
     failed = _failed("benchmark_parse_error", error.what, error.why, raw)
     evidence = Disqualification(technique="changed_result_keys", evidence=str(error))
     return Failed(failed.status, failed.analysis, raw, evidence)
+
+
+def disqualified(cheat: Disqualification, raw: str) -> Failed:
+    """There is a score, and it is not the benchmark's: a verdict of its own."""
+    failed = _failed("benchmark_parse_error", cheat.evidence, "its score does not count", raw)
+    return Failed(failed.status, failed.analysis, raw, cheat)
 
 
 def ended(exit_code: int) -> str:

@@ -12,12 +12,23 @@ from typing import Any
 from selfimprove.bench import failures
 from selfimprove.bench.failures import Failed
 from selfimprove.bench.formats import KeysChanged, ScoreError, check_keys, exit_is_score, read_score
+from selfimprove.bench.inside import (
+    Told,
+    Trusted,
+    bootstrapped,
+    learnt,
+    new_nonce,
+    program,
+    read_report,
+    wrong_with,
+)
 from selfimprove.bench.jsonscore import Score
 from selfimprove.bench.opened import Watch
 from selfimprove.bench.raw import raw_text
 from selfimprove.bench.seeds import seeded
 from selfimprove.bench.slot import Slot
-from selfimprove.contracts.benchmark import Sample
+from selfimprove.bench.verdicts import beyond, left_out, left_running
+from selfimprove.contracts.benchmark import Disqualification, Inside, Sample
 from selfimprove.contracts.goal import GuardCommand
 from selfimprove.process import Outcome
 from selfimprove.room.environ import Profile
@@ -44,6 +55,18 @@ class BenchSpec:
     profile: Profile = "benchmark"
     exact: bool = False
     """The primary metric was named by a setting: no other name stands in for it."""
+    settled: bool = False
+    """There is a baseline, and what follows was learnt from it."""
+    left_behind: int = 0
+    """Processes that the baseline left running."""
+    inside: Inside | None = None
+    """What the baseline's own process was; None where no bootstrap can follow it."""
+    trusted: Trusted = field(default_factory=lambda: Trusted(()))
+    tests: Mapping[str, float] = field(default_factory=dict)
+    """Of a test report: how many tests the baseline ran, and skipped."""
+    bound: float | None = None
+    """A score better than this is not believed."""
+    lower_is_better: bool = True
     env: Mapping[str, str] = field(default_factory=dict)
     """The variables that the room lets through; here for their values, redacted in records."""
 
@@ -62,6 +85,8 @@ class Measured:
     keys: frozenset[str]
     primary: str
     """The name the score was found under."""
+    left_behind: int = 0
+    inside: Inside | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +98,17 @@ class Running:
     seed: int | None
     result_file: Path | None
     command: str
+    nonce: str = ""
+    """Of the bootstrap, where there is one."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How one run ended, and what it left for its score."""
+
+    outcome: Outcome
+    result: bytes | None
+    nonce: str
 
 
 class Bench:
@@ -110,11 +146,24 @@ class Bench:
     def _measured_in(
         self, tree: Path | Layered, log_name: str, seed: int | None
     ) -> Measured | Failed:
+        ran = self._run_in(tree, log_name, seed, followed=True)
+        found = self._judge(ran, log_name, seed)
+        if not self.spec.settled and ran.nonce and (isinstance(found, Failed) or not found.inside):
+            # it cannot be followed: a Python too old, a program that drops what it is given
+            found = self._judge(self._run_in(tree, log_name, seed, False), log_name, seed)
+        return found
+
+    def _run_in(self, tree: Path | Layered, log_name: str, seed: int | None, followed: bool) -> Ran:
+        """Run the benchmark once, where it can be followed with its bootstrap."""
+        command, nonce = self.spec.command, ""
+        if followed and (self.spec.inside or not self.spec.settled):
+            nonce = new_nonce() if (with_bootstrap := bootstrapped(command)) else ""
+            command = with_bootstrap or command
         with _private_folder() as private:
             result_file = private / "result" if RESULT in self.spec.command else None
-            outcome = self._run(Running(tree, log_name, seed, result_file, self.spec.command))
-            result = _read_result(result_file) if result_file is not None else None
-        return self._judge(outcome, result, log_name, seed)
+            running = Running(tree, log_name, seed, result_file, command, nonce)
+            outcome = self._run(running)
+            return Ran(outcome, _read_result(result_file) if result_file else None, nonce)
 
     def watched(
         self, commit: str, log_name: str, seed: int | None
@@ -168,25 +217,31 @@ class Bench:
             log=self._logs / running.log_name,
             output_cap=_OUTPUT_CAP,
             result_file=running.result_file,
+            program=program(running.nonce) if running.nonce else b"",
         )
         with self._slot.hold(f"a benchmark: {self.spec.command}"):
             return self._room.run(job)
 
-    def _judge(
-        self, outcome: Outcome, result: bytes | None, log_name: str, seed: int | None
-    ) -> Measured | Failed:
-        secrets = self.spec.secrets
-        exits = exit_is_score(self.spec.format)
-        failed = failures.of_run(outcome, exits, self.spec.timeout, secrets)
+    def _judge(self, ran: Ran, log_name: str, seed: int | None) -> Measured | Failed:
+        outcome, spec = ran.outcome, self.spec
+        exits = exit_is_score(spec.format)
+        failed = failures.of_run(outcome, exits, spec.timeout, spec.secrets)
         if failed is not None:
             return failed
-        raw = raw_text(outcome.stdout, secrets)
+        raw = raw_text(outcome.stdout, spec.secrets)
+        told = read_report(outcome.report, ran.nonce) if ran.nonce else None
+        if cheat := self._cheat(ran, told):
+            return failures.disqualified(cheat, raw)
         try:
-            score = self._score(outcome, result)
+            score = self._score(outcome, ran.result)
         except KeysChanged as error:
             return failures.keys_changed(error, raw)
         except ScoreError as error:
             return failures.unreadable(error, raw)
+        numbers = {**score.sub_scores, score.primary: score.value}
+        cheat = beyond(score.value, spec.bound, spec.lower_is_better)
+        if cheat := cheat or left_out(numbers, spec.tests):
+            return failures.disqualified(cheat, raw)
         sample = Sample(
             score=score.value,
             sub_scores=score.sub_scores,
@@ -195,7 +250,19 @@ class Bench:
             seed=seed,
             log=f"{self._logs.name}/{log_name}",
         )
-        return Measured(sample, raw, score.keys, score.primary)
+        inside = learnt(told, ran.result) if told else None
+        return Measured(sample, raw, score.keys, score.primary, outcome.survivors, inside)
+
+    def _cheat(self, ran: Ran, told: Told | None) -> Disqualification | None:
+        """What of a run makes its score nobody's, beside the baseline's own runs."""
+        spec = self.spec
+        if not spec.settled:
+            return None
+        if ran.outcome.survivors and not spec.left_behind:
+            return left_running(ran.outcome.survivors)
+        if spec.inside is not None:
+            return wrong_with(told, ran.result, spec.inside, spec.trusted)
+        return None
 
     def _score(self, outcome: Outcome, result: bytes | None) -> Score:
         spec = self.spec

@@ -37,6 +37,19 @@ class Disqualification(Record):
     evidence: str
 
 
+class Inside(Record):
+    """What a Python benchmark's own process was at the baseline, as its bootstrap told."""
+
+    files: list[str]
+    """Files of the tree that it had loaded, from where the benchmark starts."""
+    patched: list[str]
+    """Functions that were not the ones they came with."""
+    searched: list[str] = Field(default_factory=list)
+    """Folders of the tree in which it looked for modules, each with a slash behind it."""
+    writes_late: bool = False
+    """The result is not yet whole when the main script ends."""
+
+
 class Sample(Record):
     """One run of the benchmark."""
 

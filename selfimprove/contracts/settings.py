@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
@@ -137,6 +138,9 @@ class Settings(Record):
     primary_metric: str = ""
     benchmark_timeout: float | None = Field(default=None, gt=0)
     """Seconds; 5 x the slowest baseline run and at least 60 where not set."""
+    score_bound: float | None = None
+    """A score better than this cannot be: such a candidate is disqualified and kept in the
+    quarantine, for a person to look at."""
     seed_env: str = ""
     holdout_command: str = ""
     guards: list[GuardCommand] = Field(default_factory=list)
@@ -153,6 +157,8 @@ class Settings(Record):
     env: list[str] = Field(default_factory=list)
     """Names of environment variables let through to prepare, benchmark and guards."""
     services: list[Service] = Field(default_factory=list)
+    redact: list[str] = Field(default_factory=list)
+    """Regular expressions: what matches is replaced by `***` in documents, logs and transcripts."""
     sealed_files: list[str] = Field(default_factory=list)
     unsealed_files: list[str] = Field(default_factory=list)
     export_git: bool = False
@@ -189,6 +195,16 @@ class Settings(Record):
     current_repo_url: str = ""
     fork_url: str = ""
     upstream_url: str = ""
+
+    @field_validator("redact")
+    @classmethod
+    def _compile(cls, value: list[str]) -> list[str]:
+        for each in value:
+            try:
+                re.compile(each)
+            except re.error as error:
+                raise ValueError(f"{each!r} is not a regular expression: {error}") from None
+        return value
 
     @field_validator("benchmark_format")
     @classmethod

@@ -45,7 +45,7 @@ class Mount:
     """One thing at one place inside the room."""
 
     dest: Path
-    kind: Literal["read", "write", "empty", "blank_file", "overlay"]
+    kind: Literal["read", "write", "device", "empty", "blank_file", "overlay"]
     source: Path | None = None
     lowers: tuple[Path, ...] = ()
     """For an overlay: its read-only layers, lowest first; `source` is the upper one."""
@@ -153,6 +153,8 @@ def _one_mount(mount: Mount) -> list[str]:
             return ["--ro-bind", source, dest]
         case "write":
             return ["--bind", source, dest]
+        case "device":
+            return ["--dev-bind", source, dest]
         case "empty":
             return ["--tmpfs", dest]
         case "blank_file":

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from selfimprove.contracts.settings import AgentPaths, Provide, SandboxSettings
+from selfimprove.process import Limits
+from selfimprove.redaction import Redactor
 from selfimprove.room.environ import Profile
 
 
@@ -34,6 +36,8 @@ class RoomSpec:
     env_names: tuple[str, ...] = ()
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     agent_paths: AgentPaths = field(default_factory=AgentPaths)
+    redactor: Redactor | None = None
+    """Cleans what jobs print before it is logged."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,11 @@ class Job:
     read_only_tree: bool = False
     log: Path | None = None
     output_cap: int = 1 << 20
+    program: bytes = b""
+    """Given to the command in a descriptor: `{program}` in it becomes a path to read it from, and
+    `{report}` the number of one to write to, which the outcome then holds."""
+    limits: Limits | None = None
+    """Set by the room."""
     result_file: Path | None = None
     """Where what the command wrote to `{result}` is put, on the host; absent if it wrote none."""
 

@@ -9,23 +9,31 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
 
 from selfimprove.contracts.settings import Provide
-from selfimprove.errors import ConfigError, ToolError
-from selfimprove.process import Child, Outcome, StopToken, base_env, run_child
+from selfimprove.errors import ConfigError
+from selfimprove.process import Child, Limits, Outcome, StopToken, base_env, run_child
 from selfimprove.room.agent_view import (
     agent_mounts,
     check_agent_paths,
     mask,
     named_paths,
     program_paths,
+)
+from selfimprove.room.channels import (
+    Pipe,
+    as_arguments,
+    check_started,
+    counted,
+    handed_over,
+    left_behind,
+    programmed,
+    shell,
 )
 from selfimprove.room.environ import Profile, job_env, moved
 from selfimprove.room.files import (
@@ -67,8 +75,10 @@ AUDIENCE: dict[Profile, frozenset[str]] = {
 OPEN_WITHOUT_MOUNTS = (
     "a candidate can use the network, read your files, and write your checkout and what is provided"
 )
-LATER = ("devices", "memory_mb", "processes", "disk_mb")
-"""Settings that this room does not carry out yet; said, where they are set."""
+LIMITED: frozenset[Profile] = frozenset({"prepare", "benchmark", "guard", "holdout"})
+"""Whom the sandbox's limits bind: what a candidate runs, not the agents nor `deps_command`."""
+OURS = 3
+"""Processes of the room's own around a command."""
 
 
 class Room:
@@ -107,15 +117,20 @@ class Room:
     def run(self, job: Job) -> Outcome:
         """Run one job to its end; a candidate's failure is an outcome, ours a ToolError."""
         in_tree = self._inside_tree(job)
-        with self._folders() as folder, self._mount_points(job, in_tree):
+        with (
+            self._folders() as folder,
+            self._mount_points(job, in_tree),
+            programmed(job) as (given, descriptors, report),
+        ):
+            bound = replace(given, limits=self._limits(job, folder))
             if self.probe.bwrap is not None:
                 mounts = [*self._base, *self._own_mounts(job, folder, in_tree)]
-                outcome = self._contained(job, self.probe.bwrap, mounts)
+                outcome = self._contained(bound, mounts, descriptors)
             else:
-                outcome = self._bare(job, folder)
+                outcome = self._bare(bound, folder, descriptors)
             if job.result_file is not None:
                 keep_result(folder / "tmp" / RESULT, job.result_file)
-            return outcome
+            return replace(outcome, report=report.read()) if report else outcome
 
     def which(self, command: str, tree: Path) -> ToolCheck:
         """Compare where a command's program is found outside and inside the room."""
@@ -149,9 +164,12 @@ class Room:
         }
         if self.probe.bwrap is None:
             rows["not stopped at this level"] = OPEN_WITHOUT_MOUNTS
-        later = [name for name in LATER if getattr(spec.sandbox, name)]
-        if later:
-            rows["not in force yet"] = ", ".join(f"sandbox.{name}" for name in later)
+        limits = {
+            name: getattr(spec.sandbox, name) for name in ("memory_mb", "processes", "disk_mb")
+        }
+        if any(limits.values()):
+            told = (f"{name} {value}" for name, value in limits.items() if value)
+            rows["limits"] = ", ".join(told)
         return [f"{name}: {value}" for name, value in rows.items()]
 
     def clean(self) -> None:
@@ -160,21 +178,22 @@ class Room:
 
     # one job
 
-    def _contained(self, job: Job, bwrap: Path, mounts: list[Mount]) -> Outcome:
+    def _contained(self, job: Job, mounts: list[Mount], more: tuple[int, ...]) -> Outcome:
         arguments = [*NAMESPACES, *self._network(job), *self._links(), "--dev", "/dev"]
         arguments += ["--proc", "/proc", *mount_arguments(mounts), "--remount-ro", "/"]
         arguments += ["--chdir", str(self.spec.target_top / self._folder_of(job))]
-        command = _shell(job.command, str(TMP / RESULT))
+        command = shell(job.command, str(TMP / RESULT))
         env = self._env(job) | {"HOME": str(self._inner_home), "TMPDIR": str(TMP), **job.env}
-        with _handed_over(arguments) as given, _Status() as status:
-            argv = (str(bwrap), "--args", str(given), "--json-status-fd", str(status.given))
-            child = _child(job, (*argv, "--", *command), Path("/"), env)
-            passed = (given, status.given)
-            outcome = run_child(replace(child, pass_fds=passed, contained=True), self.stop)
-            _check_started(outcome, status.read())
-        return outcome
+        with handed_over(as_arguments(arguments)) as given, Pipe() as status, Pipe() as left:
+            options = ("--args", str(given), "--json-status-fd", str(status.given), "--")
+            words = (str(self.probe.bwrap), *options, *counted(command, left.given))
+            child = replace(self._child(job, words, Path("/"), env), contained=True)
+            child = replace(child, pass_fds=(given, status.given, left.given, *more))
+            outcome = run_child(child, self.stop)
+            check_started(outcome, status.read())
+            return replace(outcome, survivors=left_behind(left.read()))
 
-    def _bare(self, job: Job, folder: Path) -> Outcome:
+    def _bare(self, job: Job, folder: Path, more: tuple[int, ...]) -> Outcome:
         assert isinstance(job.tree, Path), "layered trees need overlays"
         top, home = self.spec.target_top, folder / "home"
         env = moved(self._env(job), top, job.tree)
@@ -186,8 +205,26 @@ class Room:
             self._link_named(home)
         elif isinstance(command, str):
             command = re.sub(re.escape(str(top)) + r"(?![\w.-])", str(job.tree), command)
-        argv = _shell(command, str(folder / "tmp" / RESULT))
-        return run_child(_child(job, argv, job.tree / self._folder_of(job), env), stop=self.stop)
+        argv = shell(command, str(folder / "tmp" / RESULT))
+        child = self._child(job, argv, job.tree / self._folder_of(job), env)
+        return run_child(replace(child, pass_fds=more), stop=self.stop)
+
+    def _child(self, job: Job, argv: tuple[str, ...], cwd: Path, env: dict[str, str]) -> Child:
+        child = Child(argv, cwd, env, job.timeout, stdin=job.stdin, output_cap=job.output_cap)
+        return replace(child, log=job.log, redactor=self.spec.redactor, limits=job.limits)
+
+    def _limits(self, job: Job, folder: Path) -> Limits | None:
+        """What a candidate's command may use, as far as settings say it."""
+        sandbox = self.spec.sandbox
+        if job.profile not in LIMITED:
+            return None
+        tree = job.tree.upper if isinstance(job.tree, Layered) else job.tree
+        return Limits(
+            sandbox.memory_mb << 20 if sandbox.memory_mb else None,
+            sandbox.processes + OURS if sandbox.processes else None,
+            sandbox.disk_mb << 20 if sandbox.disk_mb else None,
+            (folder, tree),
+        )
 
     def _folder_of(self, job: Job) -> str:
         """Where a job starts: agents at the top, which their paths are told from."""
@@ -276,6 +313,8 @@ class Room:
                 yield Mount(path, "read", path)
             elif is_below(path, self.visible.shown):
                 yield mask(path)
+        for device in map(Path, self.spec.sandbox.devices):
+            yield Mount(device, "device", device)
         for place, source in in_tree.items():
             yield Mount(self.spec.target_top / place, "read", source)
         if job.profile == "agent":
@@ -313,6 +352,12 @@ class Room:
         return Path(os.path.normpath(path))
 
     def _check_provided(self) -> None:
+        for device in map(Path, self.spec.sandbox.devices):
+            if not is_below(device, [Path("/dev")]) or not device.exists():
+                raise ConfigError(
+                    f"sandbox.devices: {device} is no device of this machine",
+                    "name files below /dev, such as /dev/nvidia0",
+                )
         for path in self._provided:
             if not path.exists():
                 raise ConfigError(
@@ -336,61 +381,3 @@ class Room:
 
 def _stands(tree: Layered, at: Path) -> bool:
     return any((layer / at).exists() for layer in (*tree.stack, tree.upper))
-
-
-def _child(job: Job, argv: tuple[str, ...], cwd: Path, env: dict[str, str]) -> Child:
-    return Child(
-        argv, cwd, env, job.timeout, stdin=job.stdin, output_cap=job.output_cap, log=job.log
-    )
-
-
-def _shell(command: str | tuple[str, ...], result: str) -> tuple[str, ...]:
-    if isinstance(command, str):
-        return ("/bin/sh", "-c", command.replace("{result}", shlex.quote(result)))
-    words = (word.replace("{result}", result) for word in command)
-    return ("/bin/sh", "-c", 'exec "$@"', "sh", *words)  # the shell words a missing program
-
-
-@contextmanager
-def _handed_over(arguments: Sequence[str]) -> Iterator[int]:
-    """Arguments in a descriptor, so that no host path shows in the room's process list."""
-    descriptor = os.memfd_create("arguments")
-    try:
-        os.write(descriptor, b"".join(os.fsencode(word) + b"\0" for word in arguments))
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-class _Status:
-    """A pipe on which bubblewrap says that the room stood and how the command ended."""
-
-    def __init__(self) -> None:
-        self._reading, self.given = os.pipe()
-        os.set_blocking(self._reading, False)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._reading)
-        os.close(self.given)
-
-    def read(self) -> bytes:
-        """What was said; empty where bubblewrap did not come that far."""
-        try:
-            return os.read(self._reading, 1 << 14)
-        except BlockingIOError:
-            return b""
-
-
-def _check_started(outcome: Outcome, status: bytes) -> None:
-    """Tell bubblewrap's own failure from the command's."""
-    said = outcome.stderr.decode(errors="replace").strip()
-    ours = b'"exit-code"' not in status and (outcome.exit_code or 0) > 0
-    if outcome.error or (ours and said.startswith("bwrap: ")):
-        raise ToolError(
-            f"bubblewrap could not set up the room: {outcome.error or said.splitlines()[0]}",
-            "see `selfimprove doctor`, or set sandbox.mode to 'off'",
-        )

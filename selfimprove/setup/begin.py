@@ -17,7 +17,7 @@ from selfimprove.bench.measure import Measured
 from selfimprove.bench.seeds import pair_seed, takes_seed
 from selfimprove.bench.stats import median
 from selfimprove.contracts.base import utc_now
-from selfimprove.contracts.benchmark import Fingerprint, Measurement, Sample
+from selfimprove.contracts.benchmark import Fingerprint, Inside, Measurement, Sample
 from selfimprove.contracts.envelope import Draft, control, tool_call, tool_result
 from selfimprove.contracts.tracking import Baseline
 from selfimprove.deps import Deps
@@ -92,17 +92,21 @@ def measure_baseline(state: State, deps: Deps, mark_of: Callable[[Facts], Finger
     if state.baseline is not None:
         return state
     while len(state.samples) < RUNS:
-        state = yield from _one_run(deps, facts, len(state.samples))
+        state = yield from _one_run(state, deps, facts)
     samples = state.samples
     profile = yield from _profile(deps, facts)
     slowest = max(sample.duration_s for sample in samples)
     timeout = facts.benchmark_timeout or max(LEAST_TIMEOUT, TIMEOUT_FACTOR * slowest)
+    inside = state.seen.get("inside")
     settled = facts.model_copy(
         update={
             "benchmark_timeout": timeout,
             "deterministic": deterministic(samples),
             "score_keys": state.seen.get("keys", []),
             "opened": state.seen.get("opened", []),
+            "tests": _tests(deps, samples[-1], state.seen.get("primary", "")),
+            "left_behind": state.seen.get("left_behind", 0),
+            "inside": Inside.parse(inside, "the bootstrap's report") if inside else None,
             "profile": profile,
         }
     )
@@ -132,8 +136,8 @@ def measure_baseline(state: State, deps: Deps, mark_of: Callable[[Facts], Finger
     )
 
 
-def _one_run(deps: Deps, facts: Facts, index: int) -> Drafts:
-    settings = deps.config.settings
+def _one_run(state: State, deps: Deps, facts: Facts) -> Drafts:
+    settings, index = deps.config.settings, len(state.samples)
     seeded = takes_seed(settings.benchmark_command, settings.seed_env)
     seed = pair_seed(facts.seed_key, 0, index, "baseline") if seeded else None
     call = tool_call(
@@ -159,7 +163,9 @@ def _one_run(deps: Deps, facts: Facts, index: int) -> Drafts:
         )
     assert isinstance(found, Measured)
     if index == 0:
-        seen = {**seen, "keys": sorted(found.keys), "primary": found.primary}
+        seen |= {"keys": sorted(found.keys), "primary": found.primary}
+        seen |= {"inside": found.inside.document()} if found.inside else {}
+    seen["left_behind"] = max(found.left_behind, state.seen.get("left_behind", 0))
     spent = {"duration_s": round(found.sample.duration_s, 3)}
     return (yield tool_result(call, {"sample": found.sample.document(), "seen": seen}, spent))
 
@@ -183,6 +189,14 @@ def _profile(deps: Deps, facts: Facts) -> Generator[Draft, State, dict[str, Any]
     functions = found.document()["functions"][:PROFILED]
     yield tool_result(call, {"functions": len(functions)})
     return {**found.document(), "functions": functions} if functions else None
+
+
+def _tests(deps: Deps, sample: Sample, primary: str) -> dict[str, float]:
+    """How many tests a report tells of: no candidate may run fewer, or skip more."""
+    if deps.config.settings.benchmark_format != "junit":
+        return {}
+    numbers = {**sample.sub_scores, primary: sample.score}
+    return {name: numbers[name] for name in ("tests", "skipped") if name in numbers}
 
 
 def deterministic(samples: list[Sample]) -> bool:

@@ -12,6 +12,7 @@ from selfimprove.contracts.benchmark import (
     BenchmarkResult,
     Disqualification,
     Fingerprint,
+    Inside,
     Pair,
     Sample,
 )
@@ -67,6 +68,12 @@ class Facts(Record):
     """Files in scope that also make the score."""
     benchmark_files: list[str] = Field(default_factory=list)
     """The benchmark's own files: its command's words that are files, goal.md, guards' scripts."""
+    left_behind: int | None = None
+    """Processes that the baseline's runs left running, at most; None before it was measured."""
+    tests: dict[str, float] = Field(default_factory=dict)
+    """`tests` and `skipped` of the baseline's test report, where it is one."""
+    inside: Inside | None = None
+    """Of a benchmark in Python that the bootstrap can follow."""
     profile: dict[str, Any] | None = None
     """Where the baseline spent its time, where that could be learnt."""
 

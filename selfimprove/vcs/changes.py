@@ -20,6 +20,8 @@ class Change:
     """"" when it was deleted."""
     link: str = ""
     """Where it points, when it is a symlink."""
+    old_oid: str = ""
+    """What stood there, where that was compared."""
 
 
 @dataclass(frozen=True)

@@ -30,4 +30,5 @@ def _change(
         return Change(path, "deleted", "", before.mode, "")
     link = os.fsdecode(blobs[after.oid]) if after.mode == SYMLINK else ""
     kind: Literal["added", "modified"] = "added" if before is None else "modified"
-    return Change(path, kind, after.mode, before.mode if before else "", after.oid, link)
+    mode, oid = (before.mode, before.oid) if before else ("", "")
+    return Change(path, kind, after.mode, mode, after.oid, link, oid)

@@ -79,13 +79,9 @@ def _wrong_with(change: Change, scope: Scope, seals: Seals) -> Iterator[Violatio
         yield Violation(
             "sealed_file_violation", path, f"{shown} is sealed and was {change.kind}", _how(change)
         )
-    elif _shadows(change, seals):
-        yield Violation(
-            "sealed_file_violation",
-            path,
-            f"{shown} would be imported by the benchmark in place of a standard module",
-            "shadow_module",
-        )
+    elif shadowed := shadows(change, seals):
+        message = f"{shown} would be imported by the benchmark in place of {shadowed}"
+        yield Violation("sealed_file_violation", path, message, "shadow_module")
     elif path in scope.hidden:
         yield Violation("scope_error", path, f"{shown} is hidden from candidates", "hidden_file")
     elif not scope.matches(path):
@@ -110,16 +106,20 @@ def leaves_tree(path: str, link: str) -> bool:
     return any(part == ".." for part in parts[ups:]) or ups > path.count("/")
 
 
-def _shadows(change: Change, seals: Seals) -> bool:
+def shadows(change: Change, seals: Seals) -> str:
+    """The module that a new file would come before, where the benchmark looks for modules."""
     if change.kind != "added":
-        return False
+        return ""
     folder, name = posixpath.split(change.path)
     stem, extension = posixpath.splitext(name)
     if stem == "__init__":
         folder, stem = posixpath.split(folder)
-    is_module = extension in (".py", ".pyc", ".so", ".pyd")
+    if extension not in (".py", ".pyc", ".so", ".pyd") or folder not in seals.script_folders:
+        return ""
     stem = stem.split(".")[0]
-    return is_module and stem in sys.stdlib_module_names and folder in seals.script_folders
+    if stem in sys.stdlib_module_names:
+        return f"the standard module {stem}"
+    return f"{stem}, which it imports" if stem in seals.sources.imported else ""
 
 
 def _collisions(changes: Sequence[Change], base: Mapping[str, Entry]) -> Iterator[Violation]:

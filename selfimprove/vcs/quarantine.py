@@ -124,6 +124,13 @@ class Quarantine:
             at = end + size + 2
         return found
 
+    def sizes(self, oids: Sequence[str]) -> dict[str, int]:
+        """How many bytes each of several blobs has."""
+        wanted = "".join(f"{oid}\n" for oid in dict.fromkeys(oids)).encode()
+        out = self.git.run("cat-file", "--batch-check", stdin=wanted) if wanted else b""
+        rows = (line.split() for line in out.decode().splitlines())
+        return {oid: int(size) for oid, _, size in rows}
+
     def file(self, commit: str, path: str) -> bytes | None:
         """The bytes of one file of a commit; None where there is no such file."""
         entry = self.entries(commit).get(path)

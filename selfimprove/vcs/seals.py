@@ -19,6 +19,10 @@ class SealSources:
     """Files that make the score: the command's own, goal.md, guards' scripts."""
     opened: frozenset[str] = frozenset()
     """What the baseline run was seen to open."""
+    imported: frozenset[str] = frozenset()
+    """Top-level modules that sealed Python files import and that no candidate may change."""
+    searched: frozenset[str] = frozenset()
+    """Folders in which the benchmark's own process was seen to look for modules."""
     sealed: tuple[str, ...] = ()
     """Patterns of `Sealed` and `sealed_files`: these always win."""
     unsealed: tuple[str, ...] = ()
@@ -54,9 +58,9 @@ class Seals:
 
     @property
     def script_folders(self) -> frozenset[str]:
-        """Folders from which a benchmark script imports first; "" is the top."""
+        """Folders from which a benchmark script imports; "" is the top."""
         scripts = (path for path in self.sources.benchmark if path.endswith(".py"))
-        return frozenset(posixpath.dirname(path) for path in scripts)
+        return self.sources.searched | {posixpath.dirname(path) for path in scripts}
 
 
 def default_seals(entries: Iterable[str], scope: Scope, sources: SealSources) -> Seals:

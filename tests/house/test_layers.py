@@ -10,7 +10,8 @@ from .source import PACKAGE, Import, imports, modules
 LAYERS = """
 errors
 contracts
-words names places expressions markdown resources proctree
+words names places expressions markdown resources proctree redaction
+outputs
 ideas harness process
 config goalfile
 store vcs

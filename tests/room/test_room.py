@@ -412,7 +412,7 @@ def test_describe_names_level_network_and_variables(machine: Machine) -> None:
     lines = machine.room("off", env_names=("TOKEN",), sandbox={"memory_mb": 9}).describe()
     assert "isolation: off (sandbox.mode is off)" in lines
     assert "variables: TOKEN" in lines
-    assert "not in force yet: sandbox.memory_mb" in lines
+    assert "limits: memory_mb 9" in lines
     assert any(line.startswith("not stopped at this level") for line in lines)
 
 
@@ -425,3 +425,46 @@ def test_overhead_of_a_job_is_small(machine: Machine) -> None:
     for _ in range(10):
         room.run(job)
     assert (time.process_time() - before) / 10 < 0.04
+
+
+@contained_only
+def test_what_is_left_behind_is_counted(run: Run) -> None:
+    assert run("true").survivors == 0
+    assert run("(sleep 20 &) ; (sleep 20 &) ; true").survivors == 2
+    assert run("(sleep 0.03 &) ; true").survivors == 0  # it went by itself
+    assert run("sh -c 'kill -9 $$'").exit_code == 137
+
+
+@contained_only
+def test_a_count_of_ones_own_is_not_believed(run: Run) -> None:
+    forge = "for f in /proc/2/fd/*; do echo 0 > $f; done 2>/dev/null; (sleep 20 &)"
+    assert run(forge).survivors >= 1
+
+
+@pytest.mark.parametrize("mode", ["auto", "off"])
+@pytest.mark.parametrize(
+    ("limit", "command", "exceeded"),
+    [
+        (
+            {"memory_mb": 40},
+            "python3 -c 'x = bytearray(90 << 20); import time; time.sleep(1)'",
+            "memory",
+        ),
+        ({"memory_mb": 200}, "python3 -c 'x = bytearray(9 << 20)'", ""),
+        ({"processes": 5}, "for k in 1 2 3 4 5 6 7 8 9; do sleep 1 & done; wait", "processes"),
+        ({"processes": 9}, "for k in 1 2 3; do sleep 0.1 & done; wait", ""),
+        ({"disk_mb": 3}, "head -c 9000000 /dev/zero > big; sleep 1", "disk"),
+        ({"disk_mb": 3}, "head -c 9000000 /dev/zero > $TMPDIR/big", "disk"),
+        ({"disk_mb": 3}, "head -c 900000 /dev/zero > small", ""),
+    ],
+)
+def test_limits(run: Run, mode: str, limit: dict[str, int], command: str, exceeded: str) -> None:
+    assert run(command, mode, sandbox=limit).exceeded == exceeded
+
+
+@contained_only
+def test_devices_pass_when_they_are_named(machine: Machine, run: Run) -> None:
+    assert run("test -e /dev/kmsg").exit_code == 1
+    assert run("test -e /dev/kmsg", sandbox={"devices": ["/dev/kmsg"]}).exit_code == 0
+    with pytest.raises(ConfigError, match="no device of this machine"):
+        machine.room(sandbox={"devices": ["/dev/absent"]})

@@ -220,6 +220,15 @@ def test_each_technique_is_named(change: Change, kind: str, technique: str) -> N
     assert "\n" not in found[0].message
 
 
+def test_modules_before_those_that_the_benchmark_finds() -> None:
+    sealed = seals(SCOPE, searched=frozenset({"src"}), imported=frozenset({"yaml"}))
+    new = ["src/yaml.py", "src/yaml/__init__.py", "src/json.py", "src/other.py", "src/deep/json.py"]
+    found = violations([changed(path, "added") for path in new], BASE, SCOPE, sealed)
+    assert [(it.path, it.technique) for it in found] == [
+        (path, "shadow_module") for path in new[:3]
+    ]
+
+
 def test_accents_in_two_encodings_collide() -> None:
     base = BASE | {"src/\u00e9.py": FILE}
     found = violations([changed("src/e\u0301.py", "added")], base, SCOPE, seals(SCOPE))

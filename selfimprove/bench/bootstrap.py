@@ -1,0 +1,172 @@
+"""Runs the main script of a Python benchmark, and reports that it came to its end.
+
+Its text is handed to whatever Python the benchmark has, so that it uses the standard library of an
+old one and annotations that are never evaluated. A candidate that the script imports shares its
+process and can do anything there: what is looked for here are the known ways of ending the script
+early, of putting other functions in its place, and of writing the result afterwards.
+"""
+
+import os
+import sys
+from types import CodeType, FunctionType, ModuleType, TracebackType
+
+WATCHED = (
+    *("builtins", "time", "timeit", "math", "statistics", "random", "os", "io", "sys", "json"),
+    *("json.encoder", "json.decoder", "subprocess", "csv", "decimal", "fractions", "resource"),
+)
+"""Modules by which scores are made and told."""
+PLAIN = ("builtins", "time", "math")
+"""Those without functions written in Python."""
+SEPARATORS = "\x1e\x1f"
+MOST = 200
+
+
+def begin(report: int, nonce: str) -> None:
+    """Run `RESULT SCRIPT [ARGUMENT ...]` or `RESULT -m MODULE [...]` of the arguments."""
+    write, mine, getpid = os.write, os.getpid(), os.getpid
+    os.set_inheritable(report, False)
+    before = {name: dict(vars(sys.modules[name])) for name in PLAIN if name in sys.modules}
+    top = os.getcwd() + os.sep
+    result, words = sys.argv[1], sys.argv[2:]
+    codes: list[CodeType] = []
+    ended, by = "raised", ""
+    try:
+        _run(words, codes)
+        ended = "end"
+    except SystemExit as stop:
+        ended, by = "exit", _raised_in(stop.__traceback__)
+        raise
+    finally:
+        if getpid() == mine:
+            if ended == "raised":
+                by = _raised_in(sys.exc_info()[2])
+            files = [path for path in map(_file_of, list(sys.modules.values())) if path]
+            own = sorted({path[len(top) :] for path in files if path.startswith(top)})
+            found = [*_patched(before), *_redefined("__main__", codes), *_modules(top)]
+            searched = sorted({path + os.sep for path in map(os.path.abspath, sys.path)})
+            inner = [path[len(top) :] or "./" for path in searched if path.startswith(top)]
+            parts = [nonce, ended, _below(by, top), _digest(result)]
+            parts += [SEPARATORS[1].join(each[:MOST]) for each in (own, found, inner)]
+            write(report, SEPARATORS[0].join(parts).encode("utf-8", "replace"))
+
+
+def _run(words: "list[str]", codes: "list[CodeType]") -> None:
+    """What the interpreter does with these arguments."""
+    sets_path = not (sys.flags.isolated or getattr(sys.flags, "safe_path", False))
+    if words[0] == "-m":
+        import runpy
+
+        sys.argv[:] = words[1:]
+        if sets_path:
+            sys.path[0] = os.getcwd()
+        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        return
+    script = words[0]
+    sys.argv[:] = words
+    if sets_path:
+        sys.path[0] = os.path.dirname(os.path.realpath(script))
+    with open(script, "rb") as file:
+        code = compile(file.read(), script, "exec", dont_inherit=True)
+    codes.append(code)
+    module = vars(sys.modules["__main__"])
+    module["__file__"] = os.path.abspath(script) if sys.version_info >= (3, 9) else script
+    module["__spec__"] = None
+    exec(code, module)  # noqa: S102 - as the interpreter itself would
+
+
+def _raised_in(traceback: "TracebackType | None") -> str:
+    """The file in which an exception began."""
+    where = ""
+    while traceback is not None:
+        where = traceback.tb_frame.f_code.co_filename
+        traceback = traceback.tb_next
+    return os.path.abspath(where) if where and not where.startswith("<") else where
+
+
+def _below(path: str, top: str) -> str:
+    return path[len(top) :] if path.startswith(top) else ""
+
+
+def _file_of(module: ModuleType) -> str:
+    found = getattr(module, "__file__", None)
+    return os.path.abspath(found) if isinstance(found, str) else ""
+
+
+def _digest(result: str) -> str:
+    """The result file as it is now."""
+    if not os.path.isfile(result):
+        return ""
+    import hashlib
+
+    with open(result, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def _patched(before: "dict[str, dict[str, object]]") -> "list[str]":
+    """Functions of the watched modules that are not the ones they came with."""
+    home = os.path.dirname(os.path.abspath(os.__file__))
+    found = []
+    for name, kept in before.items():
+        now = vars(sys.modules[name])
+        found += [f"{name}.{each}" for each in kept if now.get(each) is not kept[each]]
+    for name in WATCHED:
+        for owner, values in _namespaces(name):
+            found += [
+                f"{owner}.{each}"
+                for each, value in values.items()
+                if isinstance(value, FunctionType) and not _from(value.__code__.co_filename, home)
+            ]
+    for stream in ("stdout", "__stdout__"):
+        if type(getattr(sys, stream)).__module__ not in ("io", "_io"):
+            found.append("sys." + stream)
+    return sorted(set(found) - {"builtins._"})
+
+
+def _namespaces(name: str) -> "list[tuple[str, dict[str, object]]]":
+    """A module's names, and those of its own classes."""
+    module = sys.modules.get(name)
+    if module is None:
+        return []
+    values = dict(vars(module))
+    classes = [
+        (name + "." + each, dict(vars(value)))
+        for each, value in values.items()
+        if isinstance(value, type) and value.__module__ == name
+    ]
+    return [(name, values), *classes]
+
+
+def _from(filename: str, home: str) -> bool:
+    return filename.startswith(("<frozen", home))
+
+
+def _modules(top: str) -> "list[str]":
+    """The same for the tree's own modules, with the file of each behind `@`."""
+    found = []
+    for name, module in sorted(sys.modules.items())[: 100 * MOST]:
+        path = _file_of(module)
+        if name == "__main__" or not path.startswith(top):
+            continue
+        spec = getattr(module, "__spec__", None)
+        try:
+            code = spec.loader.get_code(name) if spec else None
+        except (AttributeError, ImportError, OSError, SyntaxError, ValueError):
+            continue
+        if code is not None:
+            found += [each + "@" + path[len(top) :] for each in _redefined(name, [code])]
+    return found
+
+
+def _redefined(name: str, codes: "list[CodeType]") -> "list[str]":
+    """Functions that a module's own text defines, and that are others now."""
+    defined: dict[str, list[CodeType]] = {}
+    for code in codes:
+        for each in code.co_consts:
+            if isinstance(each, CodeType) and each.co_name.isidentifier():
+                defined.setdefault(each.co_name, []).append(each)
+    values = vars(sys.modules[name])
+    return [
+        name + "." + each
+        for each, known in defined.items()
+        if isinstance(values.get(each), FunctionType) and values[each].__code__ not in known
+    ]

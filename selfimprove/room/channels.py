@@ -1,0 +1,135 @@
+"""Descriptors that a command is started with: arguments, a program, and pipes that are read after.
+
+What comes back through them is believed only once the command's whole tree is dead.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+from selfimprove.errors import ToolError
+from selfimprove.process import Outcome
+from selfimprove.room.job import Job
+
+MOST = 1 << 16
+"""What a pipe holds at least; a command that writes more than it should has the rest dropped."""
+LEFT_TURNS = 6
+"""What a command leaves running may take this many fiftieths of a second to go by itself."""
+
+_COUNTED = f"""
+trap : TERM INT
+"$@"
+code=$?
+set -- /proc/[0-9]*
+if [ $# -gt 2 ]; then
+    before=$(cksum /tmp/result 2>&1)
+    for _ in {" ".join(str(turn) for turn in range(LEFT_TURNS))}; do
+        /bin/sleep 0.02
+        set -- /proc/[0-9]*
+        [ $# -le 2 ] && break
+    done
+    [ "$before" = "$(cksum /tmp/result 2>&1)" ] || set -- "$@" changed
+fi
+echo $(($# - 2)) >/proc/self/fd/%d
+exit $code
+"""
+"""Runs a command in a PID namespace of its own; then counts who is left besides the namespace's
+first process and this one. It heeds no TERM, so that the command has its grace. Whoever changes
+the result meanwhile is counted, too."""
+
+
+def counted(command: Sequence[str], descriptor: int) -> tuple[str, ...]:
+    """The command, and behind it the number of processes it left, written to a descriptor."""
+    return ("/bin/sh", "-c", _COUNTED % descriptor, "sh", *command)
+
+
+def left_behind(said: bytes) -> int:
+    """The number that `counted` wrote; more lines than its own were somebody else's."""
+    lines = said.decode("ascii", "replace").splitlines()
+    if not lines:
+        return 0  # it was ended before it came so far
+    if len(lines) == 1 and lines[0].isdigit():
+        return int(lines[0])
+    return max(1, len(lines) - 1)
+
+
+@contextmanager
+def handed_over(data: bytes) -> Iterator[int]:
+    """Bytes in a descriptor, so that no host path has to be shown for them."""
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("program")
+    else:
+        descriptor, path = tempfile.mkstemp()
+        Path(path).unlink()
+    try:
+        os.write(descriptor, data)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def as_arguments(words: Sequence[str]) -> bytes:
+    """Arguments as bubblewrap's `--args` reads them: no path shows in the room's process list."""
+    return b"".join(os.fsencode(word) + b"\0" for word in words)
+
+
+class Pipe:
+    """A pipe whose writing end a child is given."""
+
+    def __init__(self) -> None:
+        self._reading, self.given = os.pipe()
+        os.set_blocking(self._reading, False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._reading)
+        os.close(self.given)
+
+    def read(self) -> bytes:
+        """What was written; empty where nothing was."""
+        try:
+            return os.read(self._reading, MOST)
+        except BlockingIOError:
+            return b""
+
+
+@contextmanager
+def programmed(job: Job) -> Iterator[tuple[Job, tuple[int, ...], Pipe | None]]:
+    """The job with its program in a descriptor, those to pass on, and where it reports."""
+    if not job.program:
+        yield job, (), None
+        return
+    assert isinstance(job.command, str)
+    with handed_over(job.program) as program, Pipe() as report:
+        command = job.command.replace("{program}", f"/dev/fd/{program}")
+        command = command.replace("{report}", str(report.given))
+        yield replace(job, command=command), (program, report.given), report
+
+
+def shell(command: str | tuple[str, ...], result: str) -> tuple[str, ...]:
+    """The words that run a job's command, `{result}` in it replaced."""
+    if isinstance(command, str):
+        return ("/bin/sh", "-c", command.replace("{result}", shlex.quote(result)))
+    words = (word.replace("{result}", result) for word in command)
+    return ("/bin/sh", "-c", 'exec "$@"', "sh", *words)  # the shell words a missing program
+
+
+def check_started(outcome: Outcome, status: bytes) -> None:
+    """Tell bubblewrap's own failure from the command's; raises ToolError."""
+    said = outcome.stderr.decode(errors="replace").strip()
+    ours = b'"exit-code"' not in status and (outcome.exit_code or 0) > 0
+    if outcome.error or (ours and said.startswith("bwrap: ")):
+        raise ToolError(
+            f"bubblewrap could not set up the room: {outcome.error or said.splitlines()[0]}",
+            "see `selfimprove doctor`, or set sandbox.mode to 'off'",
+        )

@@ -1,0 +1,156 @@
+"""The bootstrap, run as the room runs it, and what is made of its report."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from selfimprove.bench.inside import (
+    Trusted,
+    bootstrapped,
+    learnt,
+    new_nonce,
+    program,
+    read_report,
+    wrong_with,
+)
+from selfimprove.contracts.benchmark import Inside
+from selfimprove.room.channels import Pipe, handed_over
+
+HELPER = "def check(x):\n    return x\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "wanted"),
+    [
+        ("python bench.py", "python {program} {report} - bench.py"),
+        (
+            "X=1 .venv/bin/python3.12 -I -X dev b.py --to {result}",
+            "X=1 .venv/bin/python3.12 -I -X dev {program} {report} {result} b.py --to {result}",
+        ),
+        ("python3 -m pytest -q", "python3 {program} {report} - -m pytest -q"),
+        ("cd a && python3 b.py | tail -1", "cd a && python3 {program} {report} - b.py | tail -1"),
+        ("python a.py && python b.py", ""),
+        ("pytest -q", ""),
+        ("python -c 'print(1)'", ""),
+        ("sh bench.sh python", ""),
+        ("cpython bench.py", ""),
+    ],
+)
+def test_where_the_bootstrap_goes(command: str, wanted: str) -> None:
+    assert bootstrapped(command) == wanted
+
+
+class Ran:
+    """A main script, run with the bootstrap in a folder with a sealed helper."""
+
+    def __init__(self, folder: Path, script: str, candidate: str = "", args: str = "") -> None:
+        (folder / "helper.py").write_text(HELPER)
+        (folder / "candidate.py").write_text(candidate)
+        (folder / "main.py").write_text(script)
+        nonce = new_nonce()
+        result = folder / "result"
+        with handed_over(program(nonce)) as descriptor, Pipe() as report:
+            words = [f"/dev/fd/{descriptor}", str(report.given), str(result), *args.split()]
+            self.done = subprocess.run(
+                [sys.executable, *words, *([] if args else ["main.py"]), "an argument"],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                pass_fds=(descriptor, report.given),
+                env={"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"},
+            )
+            self.told = read_report(report.read(), nonce)
+        self.result = result.read_bytes() if result.exists() else None
+
+    def technique(self, known: Inside | None = None) -> str:
+        """What would be said of it beside a clean baseline."""
+        known = known or Inside(files=[], patched=[])
+        found = wrong_with(self.told, self.result, known, Trusted({"main.py", "helper.py"}))
+        return found.technique if found else ""
+
+
+def test_a_script_runs_as_it_would_by_itself(tmp_path: Path) -> None:
+    script = (
+        "import sys, helper, pickle\n"
+        "class Mine: pass\n"
+        "assert isinstance(pickle.loads(pickle.dumps(Mine())), Mine)\n"
+        "print(__name__, __file__, sys.argv, sys.path[0], __spec__, sorted(vars())[-4:])\n"
+    )
+    ran = Ran(tmp_path, script)
+    alone = subprocess.run(
+        [sys.executable, "main.py", "an argument"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert ran.done.stdout == alone.stdout
+    assert ran.done.stderr == ""
+    assert ran.told
+    assert ran.told.ended == "end"
+    assert "helper.py" in ran.told.files
+    assert ran.technique() == ""
+
+
+def test_a_module_is_run_too(tmp_path: Path) -> None:
+    ran = Ran(tmp_path, "import sys\nprint(sys.argv[1:], __name__)\n", args="-m main")
+    assert ran.done.stdout == "['an argument'] __main__\n"
+    assert ran.technique() == ""
+
+
+@pytest.mark.parametrize(
+    ("candidate", "technique"),
+    [
+        ("import os; os._exit(0)", "benchmark_cut_short"),
+        ("raise SystemExit(0)", "benchmark_cut_short"),
+        ("import os; os.execv('/bin/true', ['true'])", "benchmark_cut_short"),
+        ("import time; time.time = time.monotonic", "runtime_patched"),
+        ("import builtins; builtins.print = lambda *_: None", "runtime_patched"),
+        ("import json; json.JSONEncoder.encode = lambda *_: '1'", "runtime_patched"),
+        ("import helper; helper.check = lambda _: True", "runtime_patched"),
+        ("import helper; helper.check.__code__ = (lambda x: 1).__code__", "runtime_patched"),
+        ("import candidate; candidate.mine = lambda: 1", ""),
+        ("import warnings; warnings.showwarning = lambda *_: None", ""),
+        (
+            "import atexit; atexit.register(lambda: open('result', 'w').write('1'))",
+            "result_changed",
+        ),
+    ],
+)
+def test_what_a_candidate_does(tmp_path: Path, candidate: str, technique: str) -> None:
+    script = "import json, helper, candidate\nopen('result', 'w').write('5')\n"
+    assert Ran(tmp_path, script, candidate).technique() == technique
+
+
+def test_a_script_that_ends_itself_is_fine(tmp_path: Path) -> None:
+    for script in ("import sys\nsys.exit(0)\n", "import helper, os\nraise SystemExit\n"):
+        ran = Ran(tmp_path, script)
+        assert ran.done.returncode == 0
+        assert ran.technique() == ""
+
+
+def test_a_failure_is_told_as_one(tmp_path: Path) -> None:
+    ran = Ran(tmp_path, "import candidate\n", "1 / 0")
+    assert ran.done.returncode == 1
+    assert "ZeroDivisionError" in ran.done.stderr
+    assert ran.told
+    assert (ran.told.ended, ran.told.by) == ("raised", "candidate.py")
+
+
+def test_what_the_baseline_does_is_right(tmp_path: Path) -> None:
+    script = "import time, candidate\ntime.sleep = candidate.wait\nopen('result', 'w')\n"
+    baseline = Ran(tmp_path, script, "def wait(_): pass\n")
+    assert baseline.told
+    known = learnt(baseline.told, b"written as it was closed")
+    assert known.patched == ["time.sleep"]
+    assert known.writes_late
+    again = Ran(tmp_path, script, "def wait(_): pass\n")
+    assert again.technique(known) == ""
+
+
+def test_a_report_of_somebody_elses_is_none() -> None:
+    assert read_report(b"", "n") is None
+    assert read_report(b"m\x1eend\x1e\x1e\x1e\x1e\x1e", "n") is None
+    assert read_report(b"n\x1eend\x1e\x1e\x1e\x1e\x1en\x1eend\x1e\x1e\x1e\x1e\x1e", "n") is None
+    assert read_report(b"n\x1eend\x1e\x1e\x1e\x1e\x1e", "n") is not None

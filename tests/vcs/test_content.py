@@ -1,0 +1,60 @@
+"""What a candidate brings."""
+
+from __future__ import annotations
+
+import pytest
+
+from selfimprove.redaction import Redactor
+from selfimprove.vcs.compare import changes_between
+from selfimprove.vcs.content import BIGGEST, content_violations
+from selfimprove.vcs.imported import imported_modules
+from selfimprove.vcs.index import tree_with
+from selfimprove.vcs.quarantine import Quarantine
+from selfimprove.vcs.scope import Scope
+
+KEY = "Zx81-PqLmW0v"
+
+
+def candidate(q: Quarantine, files: dict[str, bytes]) -> str:
+    base = q.target.head
+    added = {path: ("100644", q.store(data)) for path, data in files.items()}
+    return q.commit_tree(tree_with(q, base, [], added), [base], "x", "2024-01-01T00:00:00Z")
+
+
+def wrong(q: Quarantine, files: dict[str, bytes], scope: str = "src/") -> list[str]:
+    changes = changes_between(q, q.target.head, candidate(q, files))
+    found = content_violations(q, changes, Scope([scope]), Redactor([KEY]))
+    return [each.technique for each in found]
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "techniques"),
+    [
+        ("src/app.py", b"X = 2\n", []),
+        ("src/table.txt", b"x" * BIGGEST, []),
+        ("src/table.txt", b"x" * (BIGGEST + 1), ["big_file"]),
+        ("src/a.so", b"\x7fELF", ["compiled_file"]),
+        ("src/A.PYC", b"", ["compiled_file"]),
+        ("src/app.py", f"K = '{KEY}'".encode(), ["secret_committed"]),
+        ("src/app.py", b"K = 'AKIAQ3EGRIZ5KWTLMN7X'", ["secret_committed"]),
+    ],
+)
+def test_what_is_refused(
+    quarantine: Quarantine, path: str, data: bytes, techniques: list[str]
+) -> None:
+    assert wrong(quarantine, {path: data}) == techniques
+
+
+def test_a_file_that_the_scope_names_may_be_big(quarantine: Quarantine) -> None:
+    assert wrong(quarantine, {"src/t.bin": b"x" * (2 * BIGGEST)}, "src/t.bin") == []
+
+
+def test_imports_of_sealed_files_less_what_may_be_changed(quarantine: Quarantine) -> None:
+    files = {
+        "bench.py": b"import json, os.path\nfrom util import x\nfrom . import y\nimport far.off\n",
+        "broken.py": b"import (",
+    }
+    commit = candidate(quarantine, files)
+    entries = quarantine.entries(commit)
+    found = imported_modules(quarantine, entries, [*files, "src/app.py"], Scope(["src/"]))
+    assert found == {"json", "os", "far"}
