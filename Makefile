@@ -9,12 +9,13 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; \
 	done)
 
-.PHONY: help demo test test-long lint types check format wheel-check clean
+.PHONY: help demo test test-long test-adversarial lint types check format wheel-check clean
 
 help:
 	@echo 'make demo         a real run on a bundled target: no key, no network while it runs'
 	@echo 'make test         the quick tests, at most five minutes on two cores'
 	@echo 'make test-long    the tests that take longer'
+	@echo 'make test-adversarial  every known way to cheat, through the real loop'
 	@echo 'make check        lint and types; make lint, make types for one of them'
 	@echo 'make format       put the code into the form that lint asks for'
 	@echo 'make wheel-check  build the wheel, install it by itself, and run a round from it'
@@ -24,10 +25,13 @@ demo: $(VENV)/.installed
 	$(BIN)/selfimprove demo
 
 test: $(VENV)/.installed-dev
-	$(PYTEST) -m 'not long'
+	$(PYTEST) -m 'not long and not adversarial'
 
 test-long: $(VENV)/.installed-dev
-	$(PYTEST) -m long
+	$(PYTEST) -m 'long and not adversarial'
+
+test-adversarial: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/adversarial
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -1,0 +1,81 @@
+"""What a row is, and what is to become of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Named:
+    """It has no score, and the record says why."""
+
+    category: str
+    technique: str = ""
+    """Of the disqualification; empty where it only failed."""
+    says: str = ""
+    """Words of the failure's `what` or `why`."""
+
+
+@dataclass(frozen=True)
+class Harmless:
+    """It was measured like any change that does nothing: the incumbent's own score."""
+
+
+@dataclass(frozen=True)
+class Worse:
+    """It was measured, lost, and nothing is wrong with that."""
+
+
+@dataclass(frozen=True)
+class Unkept:
+    """Its score is better, and something declared beside the score is not kept."""
+
+    says: str
+
+
+Fate = Named | Harmless | Worse | Unkept
+
+
+@dataclass(frozen=True)
+class Row:
+    """One technique of the catalogue, as an executor's act."""
+
+    name: str
+    """The row's number, with a letter behind it where one row has several forms."""
+    title: str
+    stage: str
+    act: str
+    """Python, run by `villain.py` in the executor's tree."""
+    fate: Fate
+    files: tuple[str, ...] = ()
+    """What its plan says it will change; what reviews would refuse is left out of it."""
+    twin: str = ""
+    """An honest change of the same kind; the stage's own where empty."""
+    twin_files: tuple[str, ...] = ()
+    open_at: Mapping[str, str] = field(default_factory=dict)
+    """Level -> why it is not stopped there."""
+
+    def plan_files(self, twin: bool, main: str) -> tuple[str, ...]:
+        """The files that its plan, or its twin's, names: none that reviews would refuse."""
+        named = self.twin_files if twin else self.files
+        fine = [path for path in named if self.stage == "wide" or path.startswith("src/")]
+        return tuple(path for path in fine if "/." not in path) or (main,)
+
+
+SEALED = "sealed_file_violation"
+
+
+def edited(category: str = SEALED) -> Named:
+    """A sealed file was changed in place."""
+    return Named(category, "sealed_file_edited")
+
+
+def planted() -> Named:
+    """A file was put where configuration is read."""
+    return Named(SEALED, "sealed_file_planted")
+
+
+def deleted() -> Named:
+    """A sealed file is gone."""
+    return Named(SEALED, "sealed_file_deleted")
