@@ -18,11 +18,12 @@ from selfimprove.cli import COMMANDS, cli
 from selfimprove.contracts.agent import AgentRole
 from selfimprove.contracts.settings import FORMATS
 from selfimprove.goalfile import parse_goal, slugify
+from selfimprove.room.unstopped import UNSTOPPED
 from selfimprove.testing import a_request
 
 from .source import CHECKOUT
 
-PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/threats.md")
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 CODE_PATH = re.compile(
     r"`((?:selfimprove|skills|templates|tests|examples|benchmarks)/[\w./-]*|[\w.]+\.(?:py|md))`"
@@ -79,6 +80,11 @@ def test_make_targets_exist() -> None:
     for name in ("README.md", "CONTRIBUTING.md", ".ci/run"):
         named = set(re.findall(r"(?:^    |`|; )make ([a-z-]+)", page(name), re.MULTILINE))
         assert named <= targets, name
+
+
+def test_what_is_not_stopped_is_told() -> None:
+    told = page("docs/threats.md")
+    assert [each.name for each in UNSTOPPED if f"| {each.what} |" not in told] == []
 
 
 def test_the_formats_are_listed() -> None:
