@@ -114,7 +114,7 @@ def build_deps(site: Site, facts: Facts, control: Control) -> Deps:
         roster=Roster(config),
         workshop=Workshop(config, names, rules, tools),
         bench=bench,
-        holdout=holdout_bench(site, bench, facts),
+        holdout=holdout_bench(site, bench),
         publisher=Publisher(site.target, quarantine, names),
         attempts=Attempts(site.layout.attempts),
         ideas=IdeaBox(site.layout.ideas),
@@ -177,12 +177,14 @@ def bench_spec(site: Site, facts: Facts, seals: Seals) -> BenchSpec:
     )
 
 
-def holdout_bench(site: Site, bench: Bench, facts: Facts) -> Bench | None:
+def holdout_bench(site: Site, bench: Bench) -> Bench | None:
     """The held-out benchmark: read like the seen one, under a profile of its own."""
     command = site.config.settings.holdout_command
     if not command:
         return None
-    spec = replace(bench_spec(site, facts), command=command, profile="holdout", expected_keys=None)
+    # nothing was learnt of it at the baseline: what the seen benchmark's runs told is not its own
+    unknown = replace(bench.spec, expected_keys=None, settled=True, left_behind=1, inside=None)
+    spec = replace(unknown, command=command, profile="holdout", tests={}, bound=None)
     return bench.other(spec)
 
 
