@@ -1,7 +1,8 @@
 """Rounds of the tournament on simulated scores; the decisions are the product's own.
 
-Time passes as it does in a round: screening, then the pairs of one confirmation after the other,
-one run after the other, on one series of noise. Only the coin of the order is numpy's, for speed.
+Time passes as it does in a round: the baseline, screening beside the incumbent, then the pairs of
+one confirmation after the other, one run after the other, on one series of noise. Only the coin of
+the order is numpy's, for speed.
 """
 
 from __future__ import annotations
@@ -15,15 +16,18 @@ import numpy.typing as npt
 
 from selfimprove.bench.estimate import closing
 from selfimprove.bench.looks import Looks
-from selfimprove.bench.screening import Race, next_runs, ranked
+from selfimprove.bench.screening import next_runs, race_on, ranked
 from selfimprove.bench.sequential import MOST_PAIRS, next_stake
 from selfimprove.bench.signflip import walk
-from selfimprove.contracts.benchmark import Pair, Sample
+from selfimprove.contracts.benchmark import INCUMBENT, Pair, Sample
 from selfimprove.contracts.significance import Stake
 
 Floats = npt.NDArray[np.float64]
+History = tuple[tuple[Stake, ...], int]
+"""What a round has staked until now, and how many candidates it has to confirm."""
 CHUNK = 500
 MOST_SCREENED = 5
+BASELINE = 3
 
 
 def _ar(rng: np.random.Generator, shape: tuple[int, int], rho: float) -> Floats:
@@ -80,7 +84,8 @@ class Round:
 
     def runs(self) -> int:
         """The most runs a round can take."""
-        return len(self.gains) * (MOST_SCREENED + 2 * self.max_pairs)
+        each = MOST_SCREENED + 2 * self.max_pairs
+        return BASELINE + MOST_SCREENED + len(self.gains) * each
 
 
 @dataclass(frozen=True)
@@ -112,15 +117,20 @@ class _Clock:
 def play(setup: Round, rounds: int, rng: np.random.Generator) -> Played:
     """Screen, then confirm in order of rank; after a win the rest is tried on top of it."""
     clock, gains = _Clock(setup, rounds, rng), np.array(setup.gains)
-    order = np.array([_screen(setup, clock, row) for row in range(rounds)])
-    screened = clock.at.copy()
+    orders = [_screen(setup, clock, row) for row in range(rounds)]
+    order = np.array([each + [-1] * (len(gains) - len(each)) for each in orders])
+    left = np.array([len(each) for each in orders])
+    screened = clock.at - BASELINE
     merged, wrong = np.full(rounds, -1), np.zeros(rounds, dtype=bool)
     pairs = np.zeros(rounds, dtype=np.int64)
-    histories: dict[tuple[Stake, ...], npt.NDArray[np.int64]] = {(): np.arange(rounds)}
+    histories: dict[History, npt.NDArray[np.int64]]
+    histories = {((), many): np.flatnonzero(left == many) for many in range(1, len(gains) + 1)}
     for place in range(len(gains)):
-        later: dict[tuple[Stake, ...], list[npt.NDArray[np.int64]]] = {}
-        for spent, rows in histories.items():
-            stake = next_stake(setup.alpha, spent, len(gains) - place, setup.max_pairs)
+        later: dict[History, list[npt.NDArray[np.int64]]] = {}
+        for (spent, many), rows in histories.items():
+            if place == many:  # whoever is left was hopeless
+                continue
+            stake = next_stake(setup.alpha, spent, many - place, setup.max_pairs)
             won = np.zeros(len(rows), dtype=bool)
             for start in range(0, len(rows) if stake else 0, CHUNK):
                 part = rows[start : start + CHUNK]
@@ -133,21 +143,33 @@ def play(setup: Round, rounds: int, rng: np.random.Generator) -> Played:
             merged[first] = order[first, place]
             for outcome in (True, False):
                 history = (*spent, Stake(stake=stake, merged=outcome))
-                later.setdefault(history, []).append(rows[won == outcome])
+                later.setdefault((history, many), []).append(rows[won == outcome])
         histories = {key: np.concatenate(parts) for key, parts in later.items()}
     return Played(merged, wrong, pairs, screened)
 
 
 def _screen(setup: Round, clock: _Clock, row: int) -> list[int]:
-    race = Race("higher_is_better", setup.level)
-    runs: dict[str, list[float]] = {str(number): [] for number in range(len(setup.gains))}
+    """Who is left, best first; as in a run, the noise is not known but measured."""
     here = np.array([row])
-    while wanting := next_runs(race, runs):
+
+    def score(gain: float) -> float:
+        found = float(clock.scores(here, 1, np.array([gain]))[0, 0])
+        clock.at[row] += 1
+        return found
+
+    baseline = [score(0.0) for _ in range(BASELINE)]
+    beside: list[float] = []
+    runs: dict[str, list[float]] = {str(number): [] for number in range(len(setup.gains))}
+    while True:
+        race = race_on("higher_is_better", [baseline, beside, *runs.values()])
+        wanting = next_runs(race, runs, beside)
+        if not wanting:
+            return [int(name) for name in ranked(race, runs, beside)]
         for name in wanting:
-            gain = np.array([setup.gains[int(name)]])
-            runs[name].append(float(clock.scores(here, 1, gain)[0, 0]))
-            clock.at[row] += 1
-    return [int(name) for name in ranked(race, runs)]
+            if name == INCUMBENT:
+                beside.append(score(0.0))
+            else:
+                runs[name].append(score(setup.gains[int(name)]))
 
 
 def _confirm(

@@ -2,7 +2,10 @@
 
 Every candidate gets a few runs; those the leader has not clearly left behind get some more. The
 estimate is the median of the means of two runs (Hodges and Lehmann 1963): nearly as sharp as the
-mean, and one wild run does not move it. A candidate worse than the incumbent beyond noise is out.
+mean, and one wild run does not move it. The incumbent runs in the same race, in turn with the
+candidates: a machine that has become slower slows it too. Who is worse than it beyond noise is out.
+The noise is that of runs of one commit, pooled over all commits; as it rests on few runs, what is
+"beyond" is by Student's t (Student 1908), not by the normal distribution.
 """
 
 from __future__ import annotations
@@ -10,10 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from selfimprove.bench.effects import as_gain
+from selfimprove.bench.estimate import deviation, quantile
 from selfimprove.bench.stats import median
 from selfimprove.contracts.base import Direction
+from selfimprove.contracts.benchmark import INCUMBENT
 from selfimprove.contracts.significance import Scale
 
 
@@ -25,6 +31,8 @@ class Race:
     noise: float
     """Standard deviation of a single run, on the scale; 0: it repeats, and one run is enough."""
     scale: Scale = "ratio"
+    freedom: int | None = None
+    """Degrees of freedom that the noise rests on; None: it is known."""
     least: int = 3
     most: int = 5
     clear: float = 2.0
@@ -32,25 +40,63 @@ class Race:
     hopeless: float = 3.0
     """Standard errors behind the incumbent at which a candidate is out."""
 
+    def reach(self, errors: float, runs: int, others: int) -> float:
+        """How far apart two estimates of so many runs may lie before it counts, on the scale."""
+        factor = errors if self.freedom is None else _as_sure(errors, self.freedom)
+        return factor * self.noise * math.sqrt(1 / runs + 1 / others)
+
 
 Runs = Mapping[str, Sequence[float]]
 
 
+def race_on(direction: Direction, groups: Sequence[Sequence[float]], exact: bool = False) -> Race:
+    """A race by what has been measured until now: each group holds runs of one commit at one time.
+
+    Only what differs within a group is noise, so neither gains nor drift between the groups are
+    taken for it. `exact`: the benchmark repeats, whatever the commit.
+    """
+    scale: Scale = (
+        "ratio" if all(score > 0 for group in groups for score in group) else "difference"
+    )
+    freedom = sum(max(0, len(group) - 1) for group in groups)
+    if exact or not freedom:
+        return Race(direction, 0.0, scale)
+    spreads = [
+        deviation(_on(scale, group)) * math.sqrt((len(group) - 1) / freedom)
+        for group in groups
+        if len(group) > 1
+    ]
+    return Race(direction, math.hypot(*spreads), scale, freedom)
+
+
+@lru_cache(maxsize=1024)
+def _as_sure(errors: float, freedom: int) -> float:
+    """Student's t that is passed by luck as rarely as so many errors of a normal distribution."""
+    return quantile(math.erfc(errors / math.sqrt(2)), freedom)
+
+
 def estimate(scores: Sequence[float], scale: Scale = "difference") -> float:
     """The middle of the scores on their scale: the median of all means of two."""
-    values = [math.log(score) for score in scores] if scale == "ratio" else list(scores)
+    values = _on(scale, scores)
     return median([a / 2 + b / 2 for i, a in enumerate(values) for b in values[i:]])
 
 
-def next_runs(race: Race, runs: Runs, incumbent: Sequence[float] = ()) -> list[str]:
+def _on(scale: Scale, scores: Sequence[float]) -> list[float]:
+    return [math.log(score) for score in scores] if scale == "ratio" else list(scores)
+
+
+def next_runs(race: Race, runs: Runs, incumbent: Sequence[float] | None = None) -> list[str]:
     """Whom to run next, one run each in this order; nobody when the ranking stands.
 
-    The order turns by one each time, so that no candidate is always the first to run.
+    `incumbent`: its runs in this race, where it takes part; it gets as many as every candidate
+    does. The order turns by one each time, so that nobody is always the first to run.
     """
     least, most = (race.least, race.most) if race.noise > 0 else (1, 1)
-    out = dropped(race, runs, incumbent)
+    out = dropped(race, runs, incumbent or ())
     alive = [name for name in runs if name not in out]
     wanting = [name for name in alive if len(runs[name]) < least]
+    if incumbent is not None and alive and len(incumbent) < least:
+        wanting.append(INCUMBENT)
     if not wanting and len(alive) > 1:
         close = _contenders(race, {name: runs[name] for name in alive})
         wanting = [name for name in close if len(runs[name]) < most] if len(close) > 1 else []
@@ -74,7 +120,7 @@ def dropped(race: Race, runs: Runs, incumbent: Sequence[float]) -> dict[str, str
         if not scores:
             continue
         behind = _merit(race, incumbent) - _merit(race, scores)
-        if behind > race.hopeless * race.noise * math.sqrt(1 / len(scores) + 1 / len(incumbent)):
+        if behind > race.reach(race.hopeless, len(scores), len(incumbent)):
             before = estimate(incumbent)
             worse = -as_gain(-behind, race.direction, race.scale, before)
             found[name] = f"worse by {worse:.3g} (share of the incumbent), beyond noise"
@@ -93,6 +139,5 @@ def _contenders(race: Race, runs: Runs) -> list[str]:
     return [
         name
         for name, merit in merits.items()
-        if merits[leader] - merit
-        <= race.clear * race.noise * math.sqrt(1 / len(runs[name]) + 1 / len(runs[leader]))
+        if merits[leader] - merit <= race.reach(race.clear, len(runs[name]), len(runs[leader]))
     ]

@@ -18,6 +18,8 @@ Category = Literal[
     "benchmark_parse_error",
     "sealed_file_violation",
 ]
+INCUMBENT = "incumbent"
+"""What the incumbent's runs go by where a candidate's go by its executor."""
 ResultStatus = Literal["success", "regression", "error", "timeout"]
 
 

@@ -12,7 +12,7 @@ from selfimprove.contracts.benchmark import (
     Fingerprint,
     Measurement,
 )
-from selfimprove.store.state import ExecutorState, Incumbent
+from selfimprove.store.state import ExecutorState
 
 
 def failure(
@@ -64,11 +64,11 @@ def analysis(category: Category, what: str, why: str, lesson: str) -> FailureAna
     return FailureAnalysis(category=category, what=what, why=why, lesson=lesson)
 
 
-def regression(score: float, incumbent: Incumbent, metric: str) -> FailureAnalysis:
-    """Why a measured candidate counts as a regression."""
+def regression(score: float, before: float, metric: str) -> FailureAnalysis:
+    """Why a measured candidate counts as a regression; `before` is the incumbent's score."""
     return analysis(
         "regression",
-        f"{metric} went from {incumbent.score:g} to {score:g}",
+        f"{metric} went from {before:g} to {score:g}",
         "the change made the measured work worse, beyond the noise of single runs",
         "do not repeat this change; the opposite direction may be worth a try",
     )

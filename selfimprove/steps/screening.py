@@ -1,20 +1,23 @@
 """Ranking candidates on few runs each; the ranking is all that comes of it.
 
 The leader and whoever is close behind it get some more runs, whoever is hopeless gets no further.
-What is measured here decides nothing about a merge: the tournament measures afresh.
+Hopeless is who is worse than the incumbent as it runs here and now: its stored score lies back in
+time, and machines drift. Where the benchmark repeats exactly, the stored score is enough. What is
+measured here decides nothing about a merge: the tournament measures afresh.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Generator
+from dataclasses import dataclass
 
 from selfimprove.bench import screening
-from selfimprove.bench.estimate import noise
 from selfimprove.bench.failures import Failed
+from selfimprove.bench.measure import Measured
 from selfimprove.bench.screening import Race
 from selfimprove.bench.seeds import pair_seed, takes_seed
-from selfimprove.contracts.benchmark import BenchmarkResult, FailureAnalysis
+from selfimprove.contracts.benchmark import INCUMBENT, BenchmarkResult, FailureAnalysis
 from selfimprove.contracts.envelope import Draft, control, tool_call, tool_result
 from selfimprove.deps import Deps
 from selfimprove.steps import results
@@ -32,25 +35,37 @@ def screen_all(state: State, deps: Deps) -> Flow:
     """
     for name in _unsettled(state):
         state = yield from _refuse_known(state, deps, name)
-    race = race_of(state)
-    while wanted := screening.next_runs(race, _runs(state), _incumbent(state)):
+    beside = True
+    while wanted := _wanted(state, beside):
         if round_over(state, deps):
             break
         for name in wanted:
-            state = yield from _run_once(state, deps, name)
+            if name == INCUMBENT:
+                state, beside = yield from _run_incumbent(state, deps)
+            else:
+                state = yield from _run_once(state, deps, name)
     for name in _unsettled(state):
         state = yield _settled(state, result_of(state, name))
     return state
 
 
+def _wanted(state: State, beside: bool) -> list[str]:
+    """Whose runs come next; `beside`: the incumbent can be measured."""
+    incumbent = _incumbent(state) if beside else None
+    return screening.next_runs(race_of(state), _runs(state), incumbent)
+
+
 def race_of(state: State) -> Race:
-    """How candidates are screened, by the noise of the baseline."""
+    """How candidates are screened, by the noise of the baseline and of all runs of the round."""
     assert state.facts is not None
     assert state.baseline is not None
-    spread, scale = noise([sample.score for sample in state.baseline.measurement.samples])
+    current = round_of(state)
+    groups = [state.baseline.measurement.samples, current.incumbent_runs]
+    groups += [executor.samples for executor in current.executors.values()]
+    scores = [[sample.score for sample in group] for group in groups]
     if state.facts.deterministic:
-        spread = 0.0
-    return Race(direction=state.facts.direction, noise=spread, scale=scale)
+        scores.append([current.incumbent.score])
+    return screening.race_on(state.facts.direction, scores, state.facts.deterministic)
 
 
 def _unsettled(state: State) -> list[str]:
@@ -65,8 +80,12 @@ def _runs(state: State) -> dict[str, list[float]]:
 
 
 def _incumbent(state: State) -> list[float]:
-    """The stored score alone: its runs lie back in time, and machines drift."""
-    return [round_of(state).incumbent.score]
+    """What the candidates are held against; a stored score only where it is exact."""
+    assert state.facts is not None
+    current = round_of(state)
+    if state.facts.deterministic:
+        return [current.incumbent.score]
+    return [sample.score for sample in current.incumbent_runs]
 
 
 def _refuse_known(state: State, deps: Deps, name: str) -> Flow:
@@ -89,31 +108,76 @@ def _refuse_known(state: State, deps: Deps, name: str) -> Flow:
 
 def _run_once(state: State, deps: Deps, name: str) -> Flow:
     """One run of one candidate; one that fails settles it."""
-    current = round_of(state)
-    executor = current.executors[name]
+    executor = round_of(state).executors[name]
     if executor.candidate is None or executor.result is not None or round_over(state, deps):
         return state
     index = len(executor.samples)
-    about = topic(state, "execution", name, f"measure_{index + 1}")
-    ensure_minutes(state, deps, about)
-    ensure_time(deps, expected_seconds(state))
+    about = _ensured(state, deps, name, index)
     if executor.status != "measuring":
         state = yield control(about, "executor_status", executor=name, status="measuring")
-    commit, seed = executor.candidate.commit, _seed(state, deps, index)
-    call = tool_call(
-        about, "benchmark.run", executor=name, commit=commit, seed=seed, purpose="screening"
-    )
-    yield call
-    log = f"round_{current.number}/{name}_{index + 1}.log"
-    found = deps.bench.measure(commit, log, seed)
+    found, call = yield from _measured(state, deps, Entrant(name, executor.candidate.commit, index))
     if isinstance(found, Failed):
         yield tool_result(call, {"executor": name, "failed": found.analysis.document()})
         return (yield _settled(state, results.from_failed(name, executor, found)))
+    return (yield _told(call, found, name, raw=not index))
+
+
+def _run_incumbent(state: State, deps: Deps) -> Generator[Draft, State, tuple[State, bool]]:
+    """One run of the incumbent, and whether it gave a score: without one nobody is hopeless."""
+    current = round_of(state)
+    if round_over(state, deps):
+        return state, True
+    entrant = Entrant(INCUMBENT, current.incumbent.commit, len(current.incumbent_runs))
+    _ensured(state, deps, entrant.name, entrant.index)
+    found, call = yield from _measured(state, deps, entrant)
+    if isinstance(found, Failed):
+        told = {"executor": INCUMBENT, "failed": found.analysis.document()}
+        return (yield tool_result(call, told)), False
+    return (yield _told(call, found, INCUMBENT)), True
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """Who is about to run."""
+
+    name: str
+    commit: str
+    index: int
+    """How many runs of it there are."""
+
+
+def _ensured(state: State, deps: Deps, name: str, index: int) -> str:
+    """The correlation id of a run for which there is time and budget; raises EndRun for none."""
+    about = topic(state, "execution", name, f"measure_{index + 1}")
+    ensure_minutes(state, deps, about)
+    ensure_time(deps, expected_seconds(state))
+    return about
+
+
+def _measured(
+    state: State, deps: Deps, entrant: Entrant
+) -> Generator[Draft, State, tuple[Measured | Failed, Draft]]:
+    """One run, announced; its result is the caller's to tell."""
+    name, number = entrant.name, entrant.index + 1
+    seed = _seed(state, deps, entrant.index)
+    call = tool_call(
+        topic(state, "execution", name, f"measure_{number}"),
+        "benchmark.run",
+        executor=name,
+        commit=entrant.commit,
+        seed=seed,
+        purpose="screening",
+    )
+    yield call
+    log = f"round_{round_of(state).number}/{name}_{number}.log"
+    return deps.bench.measure(entrant.commit, log, seed), call
+
+
+def _told(call: Draft, found: Measured, name: str, raw: bool = False) -> Draft:
     told = {"executor": name, "sample": found.sample.document()}
-    if not index:
+    if raw:
         told["raw"] = found.raw
-    spent = {"duration_s": round(found.sample.duration_s, 3)}
-    return (yield tool_result(call, told, spent))
+    return tool_result(call, told, {"duration_s": round(found.sample.duration_s, 3)})
 
 
 def _seed(state: State, deps: Deps, index: int) -> int | None:
@@ -133,17 +197,22 @@ def result_of(state: State, name: str) -> BenchmarkResult:
     executor, race = current.executors[name], race_of(state)
     if not executor.samples:
         return results.failure(name, executor, _unmeasured())
-    scores = [sample.score for sample in executor.samples]
-    middle = screening.estimate(scores, race.scale)
-    score = math.exp(middle) if race.scale == "ratio" else middle
-    if len(scores) == 1:
-        score = scores[0]  # to the last digit
-    hopeless = name in screening.dropped(race, {name: scores}, _incumbent(state))
+    scores, incumbent = [sample.score for sample in executor.samples], _incumbent(state)
+    score = _middle(scores, race)
+    hopeless = name in screening.dropped(race, {name: scores}, incumbent)
     result = results.from_samples(name, executor, score, state.fingerprint)
     if hopeless:
-        why = results.regression(score, current.incumbent, facts.metric)
+        why = results.regression(score, _middle(incumbent, race), facts.metric)
         result = result.model_copy(update={"status": "regression", "failure_analysis": why})
     return result
+
+
+def _middle(scores: list[float], race: Race) -> float:
+    """The estimate of some runs, as a score; of one run, the run's to the last digit."""
+    if len(scores) == 1:
+        return scores[0]
+    middle = screening.estimate(scores, race.scale)
+    return math.exp(middle) if race.scale == "ratio" else middle
 
 
 def _unmeasured() -> FailureAnalysis:

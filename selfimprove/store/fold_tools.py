@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from selfimprove.contracts.agent import Span, Usage
-from selfimprove.contracts.benchmark import Pair, Sample
+from selfimprove.contracts.benchmark import INCUMBENT, Pair, Sample
 from selfimprove.contracts.envelope import Envelope
 from selfimprove.store.changes import changed, round_of, with_executor, with_round
 from selfimprove.store.state import LAST_SPANS, Deed, State
@@ -55,6 +55,8 @@ def _sampled(state: State, envelope: Envelope, result: Payload) -> State:
     if executor is None:
         seen = {**state.seen, **result.get("seen", {})}
         return changed(state, samples=[*state.samples, sample], seen=seen)
+    if executor == INCUMBENT:
+        return with_round(state, incumbent_runs=[*round_of(state).incumbent_runs, sample])
     before = round_of(state).executors[executor]
     samples = [*before.samples, sample]
     return with_executor(state, executor, samples=samples, raw=result.get("raw", before.raw))

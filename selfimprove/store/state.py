@@ -168,6 +168,8 @@ class TournamentState(Record):
 class Round(Record):
     """The round under way, or the last one."""
 
+    additions: ClassVar[frozenset[str]] = frozenset({"incumbent_runs"})
+
     number: int
     status: Literal["in_progress", "completed", "failed", "interrupted"] = "in_progress"
     answered: list[str] = Field(default_factory=list)
@@ -193,6 +195,8 @@ class Round(Record):
     planners: dict[str, PlannerState] = Field(default_factory=dict)
     quality: QualityReport | None = None
     executors: dict[str, ExecutorState] = Field(default_factory=dict)
+    incumbent_runs: list[Sample] = Field(default_factory=list)
+    """Of the incumbent, in turn with the candidates' screening runs."""
     tournament: TournamentState = Field(default_factory=TournamentState)
     history: HistoryRecord | None = None
     decision: str = ""

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import math
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from selfimprove.bench.screening import Race, dropped, estimate, next_runs, ranked
+from selfimprove.bench.screening import Race, dropped, estimate, next_runs, race_on, ranked
+from selfimprove.contracts.base import Direction
+from selfimprove.contracts.benchmark import INCUMBENT
 
 HIGHER = Race("higher_is_better", 0.03)
 
@@ -71,3 +75,71 @@ def test_the_race_ends_and_ranks_everybody_left(runs, noise):
     assert next_runs(asked, left) == []
     assert sorted(ranked(asked, left)) == sorted(runs)
     assert all(len(scores) <= 5 for scores in left.values())
+
+
+def test_the_incumbent_runs_in_turn_with_the_candidates():
+    runs: dict[str, list[float]] = {"a": [], "b": []}
+    beside: list[float] = []
+    orders = []
+    while wanting := next_runs(HIGHER, runs, beside):
+        orders.append(wanting)
+        for name in wanting:
+            (beside if name == INCUMBENT else runs[name]).append(100.0)
+    assert orders[:3] == [["a", "b", INCUMBENT], ["b", INCUMBENT, "a"], [INCUMBENT, "a", "b"]]
+    assert len(beside) == 3
+    assert INCUMBENT not in next_runs(HIGHER, {}, [])  # nobody to be held against it
+
+
+def test_a_stored_score_that_is_exact_is_not_measured_again():
+    exact = race_on("lower_is_better", [[90.0], [80.0]], exact=True)
+    assert next_runs(exact, {"a": [80.0], "b": []}, [90.0]) == ["b"]
+    assert list(dropped(exact, {"a": [80.0], "b": [91.0]}, [90.0])) == ["b"]
+
+
+def test_few_runs_that_happen_to_agree_do_not_make_noise_small():
+    """Three baseline runs within 0.1%: their spread says little, and nobody is dropped by it."""
+    race_ = race_on("higher_is_better", [[100.0, 100.05, 100.1]])
+    assert race_.freedom == 2
+    assert race_.reach(3, 1, 1) == pytest.approx(19.2 * race_.noise * math.sqrt(2), rel=0.01)
+    assert dropped(race_, {"a": [99.0]}, [100.0]) == {}
+    assert list(dropped(Race("higher_is_better", race_.noise), {"a": [99.0]}, [100.0])) == ["a"]
+
+
+def test_scores_at_zero_are_compared_by_their_difference():
+    race_ = race_on("higher_is_better", [[3.0, 4.0, 5.0], [0.0, 1.0]])
+    assert race_.scale == "difference"
+    assert ranked(race_, {"a": [0.0, 1.0], "b": [4.0]}, [4.0]) == ["b", "a"]
+
+
+several = st.lists(st.floats(min_value=0.1, max_value=100), min_size=2, max_size=5)
+directions = st.sampled_from(["higher_is_better", "lower_is_better"])
+
+
+@given(st.lists(several, min_size=1, max_size=5), directions)
+def test_pooled_noise_lies_within_what_the_groups_show(
+    groups: list[list[float]], direction: Direction
+) -> None:
+    apart = [race_on(direction, [group]).noise for group in groups]
+    race_ = race_on(direction, groups)
+    assert race_.freedom == sum(len(group) - 1 for group in groups)
+    assert min(apart) * 0.999 <= race_.noise <= max(apart) * 1.001
+    assert race_.reach(3, 2, 2) >= Race(direction, race_.noise).reach(3, 2, 2)
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcde"), several, min_size=1),
+    several,
+    st.sampled_from([0.5, 1.25, 4.0]),
+    directions,
+)
+def test_a_machine_that_is_slower_since_the_baseline_changes_nothing(
+    runs: dict[str, list[float]], beside: list[float], slower: float, direction: Direction
+) -> None:
+    baseline = [10.0, 11.0, 12.0]
+    told = []
+    for factor in (1.0, slower):
+        now = {name: [score * factor for score in scores] for name, scores in runs.items()}
+        held = [score * factor for score in beside]
+        race_ = race_on(direction, [baseline, held, *now.values()])
+        told.append(set(dropped(race_, now, held)))
+    assert told[0] == told[1]

@@ -94,6 +94,34 @@ def test_replay_agrees_with_a_round_of_lost_confirmations(idle: Rehearsal) -> No
     assert replayed(idle, 1) == []
 
 
+def test_a_machine_that_has_become_slower_drops_no_candidate(stage: Stage, tmp_path: Path) -> None:
+    """Since the baseline all is half as fast: the gain of 20% is above the stored score."""
+    slow = tmp_path / "slow"
+    score = f'test -e "{slow}" && sum=$((sum * 3 / 2))\n{NOISE}'
+    pairs = {
+        "significance.max_pairs": 6,
+        "significance.closing_pairs": 2,
+        "significance.alpha": 0.2,
+    }
+    play = stage(planner=number_plan("a", 12), score=score, settings={**ONE, **pairs})
+
+    def drift(envelope: Any, _state: Any) -> None:
+        if envelope.payload.get("event") == "round_started":
+            slow.touch()
+
+    play.run([drift], max_iterations=1)
+    found = play.document("state/results/round_1/executor_1.json")
+    assert (found["status"], found["benchmark_score"] > 90) == ("success", True)
+    assert report_of(play)["status"] == "merged"
+    runners = [
+        line["payload"]["args"]["executor"]
+        for line in play.lines(1)
+        if line["payload"].get("tool") == "benchmark.run" and "args" in line["payload"]
+    ]
+    assert runners == ["executor_1", "incumbent", "incumbent", "executor_1", *runners[:2]]
+    assert replayed(play, 1) == []
+
+
 @pytest.fixture(scope="module")
 def stacking(module_stage: Stage) -> Rehearsal:
     """Two clear gains that go together, on a noisy benchmark."""
