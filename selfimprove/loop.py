@@ -84,15 +84,21 @@ class Run:
 
 
 def until_stopped(run: Run, deps: Deps) -> State:
-    """Run rounds until a stop condition holds, a person stops it, or time is over."""
+    """Run rounds until a stop condition holds, a person stops it, or time is over.
+
+    The run's gain is measured at each stop but a person's, who does not wait: at the next one then.
+    """
     try:
-        while run.state.status == "running":
-            deps.stop.raise_if_set()
-            _one_step(run, deps)
+        try:
+            while run.state.status == "running":
+                deps.stop.raise_if_set()
+                _one_step(run, deps)
+        except EndRun as end:
+            if end.status != "failed":
+                run.drive(stop_check.measure_final(run.state, deps))
+            _stop(run, end.status, end.reason)
     except (Stopped, KeyboardInterrupt):
         _stop(run, "user_stopped", "stopped by a person")
-    except EndRun as end:
-        _stop(run, end.status, end.reason)
     return run.state
 
 

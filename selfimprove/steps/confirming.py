@@ -23,7 +23,7 @@ from selfimprove.contracts.significance import Estimate, Judgement, Stake, Trial
 from selfimprove.deps import Deps
 from selfimprove.steps.base import round_of, topic
 from selfimprove.steps.budget import ensure_minutes
-from selfimprove.steps.screening import ensure_time, expected_seconds
+from selfimprove.steps.clock import ensure_time, expected_seconds
 from selfimprove.store.state import Confirmation, State
 
 Flow = Generator[Draft, State, State]
@@ -88,7 +88,7 @@ def decide(state: State, deps: Deps, name: str) -> Flow:
             told = ruling(state, deps.config.settings, confirmation, verdict)
             return (yield control(about, "confirmation", executor=name, **told))
         ensure_minutes(state, deps, about)
-        ensure_time(deps, 2 * expected_seconds(state))
+        ensure_time(state, deps, 2 * expected_seconds(state))
         sides = Sides(confirmation.base, confirmation.merge_commit, name, "confirmation", name)
         found, state = yield from measure_pair(state, deps, sides, len(confirmation.pairs))
         if isinstance(found, Failed):
@@ -182,7 +182,7 @@ def close(state: State, deps: Deps, name: str) -> Flow:
     about = topic(state, "tournament", name)
     while len(confirmation.closing) < wanted:
         ensure_minutes(state, deps, about)
-        ensure_time(deps, 2 * expected_seconds(state))
+        ensure_time(state, deps, 2 * expected_seconds(state))
         found, state = yield from measure_pair(state, deps, sides, len(confirmation.closing))
         if isinstance(found, Failed):
             return (yield _failed(about, name, found))

@@ -21,8 +21,9 @@ from selfimprove.contracts.benchmark import INCUMBENT, BenchmarkResult, FailureA
 from selfimprove.contracts.envelope import Draft, control, tool_call, tool_result
 from selfimprove.deps import Deps
 from selfimprove.steps import results
-from selfimprove.steps.base import EndRun, round_of, topic
+from selfimprove.steps.base import round_of, topic
 from selfimprove.steps.budget import ROUND_OVER, ensure_minutes, round_over
+from selfimprove.steps.clock import ensure_time, expected_seconds
 from selfimprove.store.state import State
 
 Flow = Generator[Draft, State, State]
@@ -150,7 +151,7 @@ def _ensured(state: State, deps: Deps, name: str, index: int) -> str:
     """The correlation id of a run for which there is time and budget; raises EndRun for none."""
     about = topic(state, "execution", name, f"measure_{index + 1}")
     ensure_minutes(state, deps, about)
-    ensure_time(deps, expected_seconds(state))
+    ensure_time(state, deps, expected_seconds(state))
     return about
 
 
@@ -228,15 +229,3 @@ def _settled(state: State, result: BenchmarkResult) -> Draft:
     """The envelope that settles one executor."""
     about = topic(state, "execution", result.executor_id)
     return control(about, "result", result=result.document())
-
-
-def expected_seconds(state: State) -> float:
-    """How long one measurement takes, from the baseline's slowest run."""
-    assert state.baseline is not None
-    return max(sample.duration_s for sample in state.baseline.measurement.samples)
-
-
-def ensure_time(deps: Deps, seconds: float) -> None:
-    """Raise EndRun where a measurement of this length could not end in time."""
-    if not deps.deadline.allows(seconds):
-        raise EndRun("time", "the time given is over: no further measurement would end in it")

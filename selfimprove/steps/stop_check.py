@@ -11,8 +11,8 @@ from selfimprove.contracts.settings import Settings
 from selfimprove.deps import Deadline, Deps
 from selfimprove.steps import budget
 from selfimprove.steps.base import Drafts, topic
+from selfimprove.steps.clock import final_seconds, owed_pairs
 from selfimprove.steps.confirming import Sides, estimate, measure_pair
-from selfimprove.steps.screening import expected_seconds
 from selfimprove.store.state import State
 
 Stop = tuple[RunStatus, str]
@@ -33,19 +33,17 @@ def run(state: State, deps: Deps) -> Drafts:
 def measure_final(state: State, deps: Deps) -> Generator[Draft, State, State]:
     """Measure the first base against the tip in fresh pairs: the run's reported gain.
 
-    What each merge claims was chosen for being high, if by a little; this was not. Skipped where
-    the time is over.
+    What each merge claims was chosen for being high, if by a little; this was not. Time is kept
+    back for it; it is skipped where there is none all the same, because agents took longer.
     """
-    facts, incumbent = state.facts, state.incumbent
-    assert facts is not None
+    settings = deps.config.settings
+    wanted = owed_pairs(state, settings)
+    if not wanted or not deps.deadline.allows(final_seconds(state, settings)):
+        return state
+    baseline, incumbent = state.baseline, state.incumbent
+    assert baseline is not None
     assert incumbent is not None
-    wanted = deps.config.settings.significance.closing_pairs
-    base = state.baseline.commit if state.baseline else facts.base_commit
-    if facts.deterministic or incumbent.commit == base or state.final_of == incumbent.commit:
-        return state
-    if not wanted or not deps.deadline.allows(2 * wanted * expected_seconds(state)):
-        return state
-    sides = Sides(base, incumbent.commit, "run", "final")
+    sides = Sides(baseline.commit, incumbent.commit, "run", "final")
     while len(state.final_pairs) < wanted:
         found, state = yield from measure_pair(state, deps, sides, len(state.final_pairs))
         if isinstance(found, Failed):
@@ -67,7 +65,7 @@ def why_stop(state: State, settings: Settings, deadline: Deadline) -> Stop | Non
         spent = budget.used_up_within(state, settings, deadline)
     if spent:
         return "budget", spent
-    if not deadline.allows(0):
+    if not deadline.allows(final_seconds(state, settings)):
         return "time", "the time given is over"
     return None
 

@@ -212,7 +212,8 @@ def reported(state: State, envelope: Envelope, payload: Payload) -> State:
     tournament = changed(round_of(state).tournament, report=report)
     if "incumbent" in payload:
         incumbent = Incumbent.parse(payload["incumbent"], envelope.id)
-        state = changed(state, incumbent=incumbent)
+        # pairs of the tip before say nothing of this one
+        state = changed(state, incumbent=incumbent, final_pairs=[])
     return with_round(state, tournament=tournament)
 
 

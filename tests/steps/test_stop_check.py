@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -99,6 +100,61 @@ def test_no_measurement_begins_that_could_not_end_in_time(stage: Stage) -> None:
     assert outcome.state.wins_total == 0
     # and another start, with more time, goes on
     assert play.run(max_iterations=1).state.wins_total == 1
+
+
+@dataclass(frozen=True)
+class Hurry(Deadline):
+    """A time that is over when a test says so, whatever the machine is doing."""
+
+    seconds: list[float] = field(default_factory=list)
+
+    def allows(self, seconds: float) -> bool:
+        return not self.seconds or seconds <= self.seconds[-1]
+
+
+def noisy_two(stage: Stage) -> Rehearsal:
+    """A gain in each round on a benchmark that varies a little."""
+    score = 'printf \'{"score": %d.%s%s}\\n\' $sum "$(date +%N)" "$parts"\n'
+    settings = {"alpha": 0.2, "max_pairs": 6, "closing_pairs": 2}
+    return stage(
+        planner=[number_plan("a", 20), number_plan("a", 10)],
+        score=score,
+        settings={**ONE, **{f"significance.{name}": value for name, value in settings.items()}},
+    )
+
+
+def test_time_is_kept_back_for_the_gain_of_a_run_that_ends_within_a_round(stage: Stage) -> None:
+    play = noisy_two(stage)
+    clock = Hurry()
+
+    def hurry(envelope: Any, state: Any) -> None:
+        """In the second round there is time for the last measurement alone."""
+        if envelope.payload.get("intent") == "execute" and state.number == 2:
+            samples = state.baseline.measurement.samples
+            clock.seconds.append(4 * max(sample.duration_s for sample in samples))
+
+    outcome = play.run([hurry], deadline=clock, max_iterations=2)
+    state = outcome.state
+    assert (state.status, state.number, state.wins_total) == ("time", 2, 1)
+    assert state.final is not None
+    assert state.final_of == state.incumbent.commit
+    assert (state.final.pairs, state.final_pairs) == (2, [])
+    # what follows has a tip of its own, and its gain is measured anew
+    state = play.run(max_iterations=2).state
+    assert (state.status, state.wins_total) == ("max_iterations", 2)
+    assert state.final_of == state.incumbent.commit
+    assert state.final.gain > 0.18  # 90 to 70
+
+
+def test_the_gain_of_a_run_that_a_person_stopped_is_measured_at_the_next_stop(stage: Stage) -> None:
+    play, stop = noisy_two(stage), StopToken()
+    second = lambda envelope: envelope.payload.get("round") == 2  # noqa: E731
+    state = play.run([stopping(stop, second)], stop, max_iterations=2).state
+    assert (state.status, state.final) == ("user_stopped", None)
+    state = play.run(max_iterations=1).state
+    assert state.status == "max_iterations"
+    assert state.final is not None
+    assert state.final_of == state.incumbent.commit
 
 
 def test_a_stop_by_a_person_is_resumable_with_130(stage: Stage) -> None:
