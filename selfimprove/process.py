@@ -78,6 +78,8 @@ class Child:
     """Cleans what goes into the log."""
     pass_fds: tuple[int, ...] = ()
     limits: Limits | None = None
+    cpus: frozenset[int] = frozenset()
+    """Cores that it and all it starts are held to, where any are named (Linux)."""
     contained: bool = False
     """A PID namespace holds the tree: killing the main process ends all of it."""
 
@@ -177,7 +179,7 @@ def run_child(child: Child, stop: StopToken | None = None) -> Outcome:
 def _start(child: Child) -> tuple[subprocess.Popen[bytes], proctree.Tree]:
     if not child.contained:
         proctree.become_reaper()
-    with proctree.START_LOCK:
+    with proctree.START_LOCK, proctree.held_to(child.cpus):
         popen = subprocess.Popen(
             child.argv,
             cwd=child.cwd,

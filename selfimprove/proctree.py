@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 LINUX = sys.platform == "linux"
@@ -272,3 +272,17 @@ def _high_water(pid: int) -> int:
     status = _read(f"/proc/{pid}/status")
     at = status.find(b"VmHWM:")
     return int(status[at + 6 : status.find(b"kB", at)]) * 1024 if at >= 0 else 0
+
+
+@contextmanager
+def held_to(cpus: frozenset[int]) -> Iterator[None]:
+    """Hold this thread to some cores while it starts a child, which takes that over."""
+    if not cpus:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)

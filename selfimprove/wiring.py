@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from selfimprove.agents.replies import ReplyStore
+from selfimprove.bench.cores import Load, cores
 from selfimprove.bench.fingerprint import Parts, fingerprint, path_digest
 from selfimprove.bench.formats import supported
 from selfimprove.bench.inside import Trusted
@@ -34,6 +35,20 @@ from selfimprove.vcs.imported import imported_modules
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.workshop import Rules, Tools, Workshop
 
+BEARING = frozenset(
+    {
+        "benchmark_cpus",
+        "benchmark_warmup",
+        "deps_command",
+        "env",
+        "prepare_command",
+        "seed_env",
+        "sandbox",
+        "services",
+    }
+)
+"""Settings that a measurement depends on."""
+
 
 @dataclass(frozen=True)
 class Control:
@@ -42,7 +57,7 @@ class Control:
     stop: StopToken
     deadline: Deadline = field(default_factory=Deadline)
     waiting: Callable[[str], None] = lambda _: None
-    """Told whom the measuring slot waits for."""
+    """Told what a measurement waits for."""
 
 
 def open_quarantine(site: Site) -> Quarantine:
@@ -89,11 +104,12 @@ def build_deps(site: Site, facts: Facts, control: Control) -> Deps:
     )
     layers = Layers(quarantine, room, settings, overlay, site.private)
     layers.clean()
+    load = Load(settings.benchmark_load_wait, control.waiting)
     bench = Bench(
         bench_spec(site, facts, rules.seals),
         room,
         layers,
-        Slot(control.stop, control.waiting),
+        Slot(control.stop, control.waiting, load=load),
         site.layout.logs,
     )
     names = site.names(facts.goal_slug)
@@ -171,6 +187,8 @@ def bench_spec(site: Site, facts: Facts, seals: Seals) -> BenchSpec:
         tests=facts.tests,
         bound=settings.score_bound,
         lower_is_better=facts.direction == "lower_is_better",
+        warmup=settings.benchmark_warmup,
+        cpus=cores(settings.benchmark_cpus),
         expected_keys=frozenset(facts.score_keys) if facts.score_keys else None,
         exact=site.config.sources.get("primary_metric") not in (Source.GOAL, Source.DEFAULT),
         env={name: environ[name] for name in settings.env if name in environ},
@@ -210,10 +228,7 @@ def fingerprint_now(site: Site, deps: Deps, facts: Facts) -> Fingerprint:
                 "extra": dict(facts.sealed_extra),
             },
             settings={
-                name: value
-                for name, value in settings.document().items()
-                if name
-                in ("deps_command", "prepare_command", "env", "seed_env", "sandbox", "services")
+                name: value for name, value in settings.document().items() if name in BEARING
             },
             level=deps.workshop.tools.room.level,
         )

@@ -67,6 +67,10 @@ class BenchSpec:
     bound: float | None = None
     """A score better than this is not believed."""
     lower_is_better: bool = True
+    warmup: int = 0
+    """Runs before each measured one, in throw-away trees of their own."""
+    cpus: frozenset[int] = frozenset()
+    """Cores that each run is held to, where any are named."""
     env: Mapping[str, str] = field(default_factory=dict)
     """The variables that the room lets through; here for their values, redacted in records."""
 
@@ -140,8 +144,13 @@ class Bench:
         prepared = self._layers.prepared(commit)
         if not prepared.ok:
             return failures.unprepared(prepared.outcome, self.spec.secrets)
-        with self._layers.throwaway(prepared) as tree:
-            return self._measured_in(tree, log_name, seed)
+        with self._slot.hold(f"a benchmark: {self.spec.command}"):
+            for _ in range(self.spec.warmup):
+                # in a tree of its own: what it leaves there could answer for the measured run
+                with self._layers.throwaway(prepared) as tree:
+                    self._run_in(tree, log_name, seed, followed=True)
+            with self._layers.throwaway(prepared) as tree:
+                return self._measured_in(tree, log_name, seed)
 
     def _measured_in(
         self, tree: Path | Layered, log_name: str, seed: int | None
@@ -216,6 +225,7 @@ class Bench:
             env=seed_variables,
             log=self._logs / running.log_name,
             output_cap=_OUTPUT_CAP,
+            cpus=self.spec.cpus,
             result_file=running.result_file,
             program=program(running.nonce) if running.nonce else b"",
         )

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from selfimprove.errors import ToolError
 
 if TYPE_CHECKING:
+    from selfimprove.bench.cores import Load
     from selfimprove.process import StopToken
 
 MACHINE = "machine"
@@ -35,22 +36,26 @@ class Slot:
         waiting: Callable[[str], None] | None = None,
         directory: Path | None = None,
         names: Sequence[str] = (MACHINE,),
+        load: Load | None = None,
     ) -> None:
         self._stop = stop
         self._waiting = waiting or (lambda _: None)
         self._directory = directory or Path(gettempdir()) / "selfimprove-slots"
         self._names = sorted(set(names))
+        self._load = load
         self._held = threading.local()
 
     @contextmanager
     def hold(self, what: str) -> Iterator[None]:
-        """Wait for the slot, saying once for whom; raises Stopped when the run is stopped."""
+        """Wait for the slot, saying once for whom, and for a core; raises Stopped when stopped."""
         depth = getattr(self._held, "depth", 0)
         with ExitStack() as locks:
             if not depth:
                 _shared_directory(self._directory)
                 for name in self._names:
                     locks.enter_context(self._one(name, what))
+                if self._load is not None:
+                    self._load.wait(self._stop)
             self._held.depth = depth + 1
             try:
                 yield

@@ -141,6 +141,14 @@ class Settings(Record):
     score_bound: float | None = None
     """A score better than this cannot be: such a candidate is disqualified and kept in the
     quarantine, for a person to look at."""
+    benchmark_warmup: int = Field(default=0, ge=0, le=20)
+    """Runs before each measured one, in trees of their own; nothing of them is kept."""
+    benchmark_cpus: Literal["off", "auto"] | list[int] = "off"
+    """Cores that a measurement is held to, on Linux: `auto` is one core, for a benchmark that uses
+    one; a list names them."""
+    benchmark_load_wait: float = Field(default=60, ge=0)
+    """Seconds that a measurement waits at most while other programs take all cores; 0: it does
+    not look."""
     seed_env: str = ""
     holdout_command: str = ""
     guards: list[GuardCommand] = Field(default_factory=list)

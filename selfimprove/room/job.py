@@ -59,6 +59,8 @@ class Job:
     `{report}` the number of one to write to, which the outcome then holds."""
     limits: Limits | None = None
     """Set by the room."""
+    cpus: frozenset[int] = frozenset()
+    """Cores that it is held to, where any are named."""
     result_file: Path | None = None
     """Where what the command wrote to `{result}` is put, on the host; absent if it wrote none."""
 

@@ -211,7 +211,9 @@ class Room:
 
     def _child(self, job: Job, argv: tuple[str, ...], cwd: Path, env: dict[str, str]) -> Child:
         child = Child(argv, cwd, env, job.timeout, stdin=job.stdin, output_cap=job.output_cap)
-        return replace(child, log=job.log, redactor=self.spec.redactor, limits=job.limits)
+        return replace(
+            child, log=job.log, redactor=self.spec.redactor, limits=job.limits, cpus=job.cpus
+        )
 
     def _limits(self, job: Job, folder: Path) -> Limits | None:
         """What a candidate's command may use, as far as settings say it."""

@@ -159,7 +159,12 @@ def rehearse(
     roles = {"planner": lower_each_round, "executor": set_numbers} | roles
     spec = registered(counted(script(**roles).function, calls))
     play = Rehearsal(repository, folder / "trees", spec, calls)
-    play.settings = {"number_of_agents": 2, "sandbox.mode": "off", **(settings or {})}
+    play.settings = {
+        "number_of_agents": 2,
+        "sandbox.mode": "off",
+        "benchmark_load_wait": 0,
+        **(settings or {}),
+    }
     return play
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -118,6 +119,25 @@ def test_the_result_file_is_read_and_may_be_missing(sampled: Sampled):
     missing = sampled("echo {result} > /dev/null; echo '{\"ms\": 3}'")
     assert isinstance(missing, Failed)
     assert missing.analysis.what == "the result file is empty"
+
+
+@pytest.mark.parametrize("mode", ["off"], indirect=True)
+def test_warm_up_runs_leave_nothing_for_the_measured_one(sampled: Sampled, tmp_path: Path):
+    runs = tmp_path / "runs"
+    command = f'echo x >> {runs}; echo x >> kept; echo {{\\"ms\\": $(wc -l < kept)}} > {{result}}'
+    found = sampled(command, warmup=2)
+    assert isinstance(found, Measured)
+    assert found.sample.score == 1  # a tree of its own
+    assert runs.read_text() == "x\n" * 3
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="Linux alone")
+@at_every_level
+def test_a_benchmark_is_held_to_the_cores_it_is_given(sampled: Sampled):
+    one = frozenset({min(os.sched_getaffinity(0))})
+    found = sampled('echo {\\"ms\\": $(nproc)}', cpus=one)
+    assert isinstance(found, Measured)
+    assert found.sample.score == 1
 
 
 PRINTS = """echo '{"ms": 1}'; """
