@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from selfimprove.bench.stats import NEAR_ZERO, held, median
 from selfimprove.contracts.base import Direction
 from selfimprove.contracts.benchmark import Pair
-from selfimprove.contracts.significance import Scale, Trial
+from selfimprove.contracts.significance import Estimate, Scale, Trial
 
 
 def scale_of(pairs: Sequence[Pair], relative: bool = True) -> Scale:
@@ -47,3 +47,14 @@ def as_gain(effect: float, direction: Direction, scale: Scale, before: float) ->
         return held(effect / (abs(before) if abs(before) > NEAR_ZERO else 1.0))
     bounded = max(-700.0, min(700.0, effect))
     return math.expm1(bounded) if direction == "higher_is_better" else -math.expm1(-bounded)
+
+
+def in_scores(found: Estimate) -> tuple[float, float, float] | None:
+    """The gain and its interval in the score's own unit; None where a share says more.
+
+    A share of a score that may lie at or below zero says nothing: 1 after -0.01 is no 10,100%.
+    """
+    if found.scale == "ratio" or found.before is None:
+        return None
+    unit = abs(found.before) if abs(found.before) > NEAR_ZERO else 1.0
+    return held(found.gain * unit), held(found.low * unit), held(found.high * unit)

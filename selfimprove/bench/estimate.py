@@ -48,6 +48,7 @@ def closing(pairs: Sequence[Pair], direction: Direction, alpha: float = 0.05) ->
         score=score,
         score_low=score_low,
         score_high=score_high,
+        before=before if scale == "difference" else None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from selfimprove.contracts.base import Direction, Record
 
@@ -67,6 +67,8 @@ class Stake(Record):
 class Estimate(Record):
     """A gain and a score from pairs that decided nothing."""
 
+    additions: ClassVar[frozenset[str]] = frozenset({"before"})
+
     scale: Scale
     pairs: int
     level: float
@@ -79,3 +81,5 @@ class Estimate(Record):
     """Mean of the candidate's runs (the geometric one where ratios are compared)."""
     score_low: float
     score_high: float
+    before: float | None = None
+    """The incumbent's score that `gain` is a share of, where differences are compared."""

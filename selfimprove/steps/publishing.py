@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from selfimprove.bench.effects import in_scores
 from selfimprove.contracts.envelope import Draft, control, tool_call, tool_result
 from selfimprove.contracts.significance import Estimate
 from selfimprove.deps import Deps
@@ -72,7 +73,10 @@ def _confidence(won: Confirmation, found: Estimate | None) -> str:
     proven = f"p={look.p:.2g} (needed {look.needed:.2g}) in {look.pairs} pairs"
     if found is None:
         return proven
-    return f"{proven}; gain {found.gain:.2%} [{found.low:.2%}, {found.high:.2%}] in {found.pairs}"
+    plain = in_scores(found)
+    shown, form = (plain, ".4g") if plain else ((found.gain, found.low, found.high), ".2%")
+    gain, low, high = (format(value, form) for value in shown)
+    return f"{proven}; gain {gain} [{low}, {high}] in {found.pairs}"
 
 
 def _subject(hypothesis: str) -> str:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from selfimprove.bench.effects import in_scores
 from selfimprove.bench.estimate import (
     closing,
     deviation,
@@ -56,6 +57,19 @@ def test_a_steady_gain_is_reported_as_it_is():
     lower = closing(pairs([(100.0, 80.0)] * 8), "lower_is_better")
     assert lower.gain == pytest.approx(0.2)
     assert closing(pairs([(-4.0, -2.0)]), "higher_is_better").gain == pytest.approx(0.5)
+
+
+def test_a_gain_on_scores_around_zero_is_a_difference_and_one_on_positive_scores_a_share():
+    found = closing(pairs([(-0.01, 1.0), (0.01, 1.02)]), "higher_is_better")
+    assert found.scale == "difference"
+    assert in_scores(found) == pytest.approx((1.01, 1.01, 1.01))
+    below = closing(pairs([(-4.0, -2.0), (-4.0, -1.0)]), "higher_is_better")
+    told = in_scores(below)
+    assert told is not None
+    assert told[0] == pytest.approx(2.5)
+    shares = closing(pairs([(100.0, 110.0)] * 2), "higher_is_better")
+    assert in_scores(shares) is None
+    assert "before" not in shares.document()
 
 
 def test_a_single_pair_has_no_width_and_no_pair_no_estimate():

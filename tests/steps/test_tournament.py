@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from selfimprove.bench.sequential import candidate_first
+import pytest
+
+from selfimprove.bench.estimate import closing
+from selfimprove.bench.sequential import candidate_first, judge
+from selfimprove.contracts.benchmark import Pair, Sample
+from selfimprove.contracts.significance import Trial
+from selfimprove.steps.publishing import _confidence
+from selfimprove.store.state import Confirmation
 from selfimprove.testing.rehearsal import SCORE, Rehearsal, number_plan
 
 Stage = Callable[..., Rehearsal]
@@ -99,6 +106,24 @@ def test_a_noisy_benchmark_is_confirmed_in_pairs_whose_order_a_coin_draws(stage:
     screened = play.document("state/results/round_1/executor_1.json")["benchmark_score"]
     assert report["winner"]["score_after"] != screened
     assert report["winner"]["score_after"] == report["re_benchmark_score"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"), [(100.0, 110.0, "gain 10.00% ["), (-1.0, 1.0, "gain 2 [2, 2]")]
+)
+def test_a_gain_is_told_as_a_share_of_positive_scores_alone(
+    before: float, after: float, shown: str
+) -> None:
+    samples = [Sample(score=score, duration_s=1) for score in (before, after)]
+    measured = [Pair(incumbent=samples[0], candidate=samples[1], candidate_first=False)] * 8
+    trial = Trial(direction="higher_is_better")
+    won = Confirmation(
+        executor_id="executor_1",
+        merge_commit="a" * 40,
+        trial=trial,
+        judgement=judge(measured, trial),
+    )
+    assert shown in _confidence(won, closing(measured, "higher_is_better"))
 
 
 def test_higher_is_better_where_the_goal_says_so(stage: Stage) -> None:
