@@ -152,7 +152,6 @@ def summary(site: Site, outcome: Outcome) -> str:
     """The text of summary.md."""
     quarantine = outcome.deps.workshop.tools.quarantine if outcome.deps else None
     reports = read_reports(site.layout)
-    merged = [report for report in reports if report.status == "merged"]
     patches = {}
     for win in outcome.state.wins if quarantine else ():
         assert quarantine is not None
@@ -166,7 +165,7 @@ def summary(site: Site, outcome: Outcome) -> str:
             target=site.target.top,
             quarantine=quarantine.path if quarantine else None,
             history=read_history(site.layout),
-            last_merge=merged[-1] if merged else None,
+            reports=[report for report in reports if report.status == "merged"],
             patches=patches,
         )
     )

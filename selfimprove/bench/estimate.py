@@ -37,7 +37,8 @@ def closing(pairs: Sequence[Pair], direction: Direction, alpha: float = 0.05) ->
         as_gain(effect, direction, scale, before)
         for effect in interval(effects(pairs, direction, scale), alpha)
     )
-    score, score_low, score_high = _scores([pair.candidate.score for pair in pairs], scale, alpha)
+    scores = [pair.candidate.score for pair in pairs]
+    score, score_low, score_high = score_interval(scores, scale, alpha)
     return Estimate(
         scale=scale,
         pairs=len(pairs),
@@ -52,7 +53,11 @@ def closing(pairs: Sequence[Pair], direction: Direction, alpha: float = 0.05) ->
     )
 
 
-def _scores(scores: Sequence[float], scale: Scale, alpha: float) -> tuple[float, float, float]:
+def score_interval(
+    scores: Sequence[float], scale: Scale | None = None, alpha: float = 0.05
+) -> tuple[float, float, float]:
+    """The mean (the geometric one on a ratio scale) and its interval; the scale as they allow."""
+    scale = scale or ("ratio" if all(score > 0 for score in scores) else "difference")
     if scale == "difference":
         return interval(scores, alpha)
     middle, low, high = interval([math.log(score) for score in scores], alpha)

@@ -52,7 +52,7 @@ def document(state: State, alive: bool) -> dict[str, Any]:
 
 def _lines(state: State, layout: Layout, where: Where, alive: bool) -> Iterator[tuple[str, str]]:
     from selfimprove.places import quarantine_of
-    from selfimprove.report import numbers
+    from selfimprove.report import gains, numbers
     from selfimprove.report.plain import clean, one_line
     from selfimprove.report.wording import STATUS_WORDS
     from selfimprove.store.ideabox import IdeaBox
@@ -73,10 +73,14 @@ def _lines(state: State, layout: Layout, where: Where, alive: bool) -> Iterator[
         yield "round", f"{state.number}, {step}, {state.round.status.replace('_', ' ')}"
     yield "metric", f"{clean(facts.metric)}, {facts.direction.replace('_', ' ')}"
     if state.incumbent and settings.baseline_score is not None:
-        best = state.incumbent.score
-        gain = numbers.gain_in_words(settings.baseline_score, best, facts.direction)
         yield "baseline", numbers.score(settings.baseline_score)
-        yield "best", f"{numbers.score(best)} ({gain})"
+        best = numbers.score(state.incumbent.score)
+        if (told := gains.reported(state)) is None:
+            yield "best", f"{best} ({gains.against_baseline(state)})"
+        else:
+            yield "best", f"{best} (stored)"
+            pairs = numbers.count(told.pairs, "fresh pair")
+            yield "gain", f"{gains.against_baseline(state)} in {pairs}, first base against tip"
     if facts.target_value is not None:
         yield "target", numbers.score(facts.target_value)
     branch = facts.improve_ref.removeprefix("refs/heads/")

@@ -64,6 +64,8 @@ def _span(history: ScoreHistory) -> tuple[float, float]:
     wanted = [(score, reach * CANDIDATE_REACH) for score in measured]
     if history.target is not None:
         wanted.append((history.target, reach * TARGET_REACH))
+    ends = [end for point in history.best if point.interval for end in point.interval]
+    wanted += [(end, reach * CANDIDATE_REACH) for end in ends]
     for score, allowed in wanted:
         if min(core) - allowed <= score <= max(core) + allowed:
             low, high = min(low, score), max(high, score)

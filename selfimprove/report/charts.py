@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from selfimprove.errors import UsageError, UserError
-from selfimprove.report import numbers
+from selfimprove.report import gains, numbers
 from selfimprove.report.chart_view import View, view_of
 from selfimprove.report.data import Attempt, ScoreHistory
 from selfimprove.store.files import write_whole
@@ -138,6 +138,8 @@ def _attempts(axes: Axes, history: ScoreHistory, view: View) -> None:
         axes.scatter(
             [], [], s=60, marker="o", facecolor="white", edgecolor=INK, lw=1.3, label="merged"
         )
+    if not history.exact and any(not each.winner for each in history.attempts):
+        axes.plot([], [], ls="", label=f"(not merged:\n{gains.QUALIFYING} scores)")
 
 
 def _whiskers(axes: Axes, shown: Sequence[tuple[Attempt, float]], view: View, colour: str) -> None:
@@ -177,10 +179,22 @@ def _best(axes: Axes, history: ScoreHistory, view: View) -> None:
     axes.step(
         [*x, end + 0.4], [*y, y[-1]], where="post", color=BEST, lw=2.2, zorder=4, label="best"
     )
-    for point in history.best:
-        if point.interval:
-            low, high = point.interval
-            axes.vlines(view.x_of_best(point), low, high, color=BEST, lw=3, alpha=0.35, zorder=4)
+    sure = [(point, point.interval) for point in history.best if point.interval]
+    if sure:
+        axes.errorbar(
+            [view.x_of_best(point) for point, _ in sure],
+            [point.score for point, _ in sure],
+            yerr=[
+                [max(point.score - low, 0.0) for point, (low, _) in sure],
+                [max(high - point.score, 0.0) for point, (_, high) in sure],
+            ],
+            fmt="none",
+            ecolor=BEST,
+            elinewidth=1.4,
+            capsize=3.5,
+            zorder=6,
+            label="interval",
+        )
 
 
 def _frame(axes: Axes, history: ScoreHistory, view: View) -> None:
@@ -231,7 +245,13 @@ def _titles(drawn: Figure, history: ScoreHistory) -> None:
 
 def _outcome(history: ScoreHistory) -> str:
     parts = []
-    if history.baseline is not None and history.final is not None:
+    told = history.gain
+    if told is not None:
+        words = f"{numbers.estimated_in_words(told)} in {numbers.count(told.pairs, 'fresh pair')}"
+        base = gains.base_score(told, history.direction)
+        before = f"{numbers.score(base)} → {numbers.score(told.score, history.unit)}, "
+        parts.append(f"{before if base is not None else ''}{words}")
+    elif history.baseline is not None and history.final is not None:
         words = numbers.gain_in_words(history.baseline, history.final, history.direction)
         before = "" if len(history.best) == 1 else f"{numbers.score(history.baseline)} → "
         parts.append(f"{before}{numbers.score(history.final, history.unit)}, {words}")

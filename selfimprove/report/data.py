@@ -9,10 +9,11 @@ from selfimprove.bench.stats import better
 from selfimprove.contracts.base import FAMILIES, Direction
 from selfimprove.contracts.benchmark import BenchmarkResult
 from selfimprove.contracts.merge import MergeReport
+from selfimprove.contracts.significance import Estimate
 from selfimprove.contracts.tracking import Baseline, RawDataRow, TrackedEvent
+from selfimprove.report import gains
+from selfimprove.report.gains import Interval
 from selfimprove.store.projections import IMPROVEMENT_BRANCH
-
-Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,10 @@ class ScoreHistory:
     target: float | None = None
     attempts: tuple[Attempt, ...] = ()
     best: tuple[BestPoint, ...] = ()
+    gain: Estimate | None = None
+    """The reported gain of the run, once it is measured: what scores say of it is not it."""
+    exact: bool = False
+    """The benchmark repeats exactly: no score flatters."""
     families: tuple[str, ...] = field(default=())
     """Those that occur: the taxonomy's in its order, then the user's own by name."""
 
@@ -89,12 +94,9 @@ def score_history(
 ) -> ScoreHistory:
     """Put the rows of raw_data.json, the merge reports and the baseline together."""
     extras = extras or Extras()
-    first = baseline.measurement.interval if baseline else None
-    intervals = {
-        result.plan_id: result.measurement.interval
-        for result in extras.results
-        if result.measurement
-    }
+    reports = tuple(reports)
+    first = gains.measured_interval(baseline.measurement) if baseline else None
+    intervals = _merged_intervals(reports, extras.results)
     attempts = tuple(
         Attempt(
             iteration=row.iteration,
@@ -115,7 +117,9 @@ def score_history(
         baseline_interval=first,
         target=subject.target,
         attempts=attempts,
-        best=tuple(_best(subject, attempts, baseline, tuple(reports), extras.events)),
+        best=tuple(_best(subject, attempts, baseline, reports, extras.events)),
+        gain=extras.gain,
+        exact=baseline is not None and baseline.deterministic,
         families=in_order({row.approach_family for row in rows}),
     )
 
@@ -125,9 +129,29 @@ class Extras:
     """What a history is better with and can do without."""
 
     results: tuple[BenchmarkResult, ...] = ()
-    """Intervals of the candidates' scores."""
+    """They tell which plan an executor carried out, whose merge has an interval."""
     events: tuple[TrackedEvent, ...] = ()
     """Retractions and moves of the branch, whose details hold the `score` from then on."""
+    gain: Estimate | None = None
+    """The run's reported gain."""
+
+
+def _merged_intervals(
+    reports: Iterable[MergeReport], results: Iterable[BenchmarkResult]
+) -> dict[str, Interval]:
+    """Plan -> interval of its stored score, for what was merged; the rest only qualified."""
+    plans = {
+        (result.plan_id.split("_planner_")[0], result.executor_id): result.plan_id
+        for result in results
+    }
+    found = {}
+    for report in reports:
+        for each in gains.confirmations(report):
+            plan = plans.get((f"round_{report.iteration}", each.executor_id))
+            bounds = gains.score_bounds(each)
+            if each.commit and plan and bounds:
+                found[plan] = bounds
+    return found
 
 
 def in_order(families: set[str]) -> tuple[str, ...]:
@@ -144,8 +168,8 @@ def _best(
     events: tuple[TrackedEvent, ...],
 ) -> Iterable[BestPoint]:
     if baseline:
-        yield BestPoint(0, baseline.score, baseline.measurement.interval)
-    points = _won(subject, attempts) | _reported(subject, reports)
+        yield BestPoint(0, baseline.score, gains.measured_interval(baseline.measurement))
+    points = _won(subject, attempts) | _reported(reports)
     for event in events:
         moved_to = event.details.get("score")
         moved = event.details.get("field") == IMPROVEMENT_BRANCH
@@ -169,22 +193,13 @@ def _won(subject: Subject, attempts: tuple[Attempt, ...]) -> dict[int, BestPoint
     return points
 
 
-def _reported(subject: Subject, reports: tuple[MergeReport, ...]) -> dict[int, BestPoint]:
-    """The confirmed score after each round that merged, stacked runners-up included."""
+def _reported(reports: Iterable[MergeReport]) -> dict[int, BestPoint]:
+    """The stored score after each round that merged: that of its last merge, stacked or not."""
     points: dict[int, BestPoint] = {}
     for report in reports:
         if report.winner is None:
             continue
-        after = [report.winner.score_after, *(more.score_after for more in report.stacked)]
-        final = min(after) if subject.direction == "lower_is_better" else max(after)
-        points[report.iteration] = BestPoint(report.iteration, final, confirmed_interval(report))
+        last = (report.stacked or [report.winner])[-1]
+        bounds = gains.confirmed_interval(report)
+        points[report.iteration] = BestPoint(report.iteration, last.score_after, bounds)
     return points
-
-
-def confirmed_interval(report: MergeReport) -> Interval | None:
-    """The interval of a merge's confirmed score, where the comparison gave one."""
-    found = (report.evidence or {}).get("interval")
-    if isinstance(found, list | tuple) and len(found) == 2:
-        low, high = found
-        return float(low), float(high)
-    return None

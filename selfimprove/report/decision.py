@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from selfimprove.contracts.merge import MergeReport
-from selfimprove.report import numbers
+from selfimprove.report import gains, numbers
 from selfimprove.report.plain import clean
 from selfimprove.store.state import Confirmation
 
@@ -17,24 +17,30 @@ def explained(report: MergeReport) -> Iterator[str]:
     yield f"round {report.iteration}: {report.status}{reason}"
     if report.winner:
         yield f"  {clean(report.winner.hypothesis)}"
+        found = {each.executor_id: each for each in gains.confirmations(report)}
+        first = found.get(report.winner.executor_id)
+        mark = (
+            f", {gains.QUALIFYING}: of the pairs that decided"
+            if first and gains.qualifies_only(first)
+            else ""
+        )
         yield (
             f"  {numbers.score(report.winner.score_before)} -> "
-            f"{numbers.score(report.winner.score_after)} ({report.winner.executor_id})"
+            f"{numbers.score(report.winner.score_after)} ({report.winner.executor_id}{mark})"
         )
     for stacked in report.stacked:
         yield f"  stacked on it: {stacked.executor_id}: {clean(stacked.hypothesis)}"
     if report.held_back:
         yield "  held back: its branch is checked out"
-    for document in (report.evidence or {}).get("confirmations", []):
+    for each in gains.confirmations(report):
         yield ""
-        yield from _confirmation(document)
+        yield from _confirmation(each)
     if report.archived:
         yield ""
         yield f"archived: {', '.join(report.archived)}"
 
 
-def _confirmation(document: dict[str, Any]) -> Iterator[str]:
-    found = Confirmation.parse(document, "evidence")
+def _confirmation(found: Confirmation) -> Iterator[str]:
     verdict = "holds" if found.holds else "does not hold"
     yield f"{found.executor_id} {verdict}: {clean(found.reason)}"
     measured = f"{found.merge_commit[:12]} beside {found.base[:12]}"
@@ -43,7 +49,7 @@ def _confirmation(document: dict[str, Any]) -> Iterator[str]:
         yield f"  conditions not kept: {', '.join(found.regressions)}"
     if found.holdout is not None:
         yield f"  held-out benchmark: {'yes' if found.holdout else 'no'}"
-    yield from _pairs("deciding pairs (incumbent, candidate)", found.pairs)
+    yield from _pairs(f"deciding pairs, {gains.QUALIFYING} (incumbent, candidate)", found.pairs)
     if found.judgement:
         for look in found.judgement.looks:
             yield f"  look at {look.pairs} pairs: p {look.p:.3g}, {look.needed:.3g} needed"

@@ -79,6 +79,13 @@ def estimated(found: Estimate) -> str:
     return f"{percent(found.gain)} [{percent(found.low)}, {percent(found.high)}]"
 
 
+def estimated_in_words(found: Estimate) -> str:
+    """`30.6% better [16.5%, 42.4%]`: the same, as it stands beside scores."""
+    word = "better" if found.gain >= 0 else "worse"
+    gain = percent(abs(found.gain))
+    return f"{gain} {word} [{percent(found.low)}, {percent(found.high)}]"
+
+
 def duration(seconds: float) -> str:
     """`0.4 s`, `12 s`, `2 min 05 s`, `1 h 12 min`."""
     if seconds < 10:

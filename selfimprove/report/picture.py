@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from selfimprove.contracts.iteration import STEPS
-from selfimprove.report import numbers
+from selfimprove.report import gains, numbers
 from selfimprove.report.plain import clean, one_line
 from selfimprove.report.wording import STATUS_WORDS, STEP_WORDS, Line
 from selfimprove.store.state import ExecutorState, Facts, PlannerState, Round, State
@@ -114,7 +114,7 @@ def _scores(state: State, facts: Facts) -> Text:
     if best.score == settings.baseline_score:
         text.append(", the baseline")
     else:
-        gain = numbers.gain_in_words(settings.baseline_score, best.score, facts.direction)
+        gain = gains.against_baseline(state)
         text.append(f", {gain} than the baseline {numbers.score(settings.baseline_score)}")
     if facts.target_value is not None:
         text.append(f"  ·  target {numbers.score(facts.target_value)}", "magenta")

@@ -13,6 +13,7 @@ from selfimprove.contracts.history import HistoryRecord
 from selfimprove.contracts.merge import MergeReport
 from selfimprove.contracts.tracking import Baseline, RawDataRow, TrackedEvent
 from selfimprove.errors import ConfigError, ContractError
+from selfimprove.report import gains
 from selfimprove.report.data import Extras, ScoreHistory, Subject, score_history
 from selfimprove.store import layout
 from selfimprove.store.layout import Layout
@@ -90,5 +91,9 @@ def load_history(root: Layout, state: State | None = None) -> ScoreHistory:
         rows,
         read_document(root, layout.BASELINE, Baseline),
         read_reports(root),
-        Extras(tuple(results), tuple(read_rows(root, layout.EVENTS, TrackedEvent))),
+        Extras(
+            tuple(results),
+            tuple(read_rows(root, layout.EVENTS, TrackedEvent)),
+            gains.reported(state),
+        ),
     )

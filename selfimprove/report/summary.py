@@ -10,12 +10,12 @@ from pathlib import Path
 from selfimprove import resources
 from selfimprove.contracts.history import HistoryRecord, Loser
 from selfimprove.contracts.merge import MergeReport
-from selfimprove.report import numbers
-from selfimprove.report.data import confirmed_interval
+from selfimprove.contracts.significance import Estimate
+from selfimprove.report import gains, numbers
 from selfimprove.report.markdown import fence, table
 from selfimprove.report.plain import clean, one_line
 from selfimprove.report.wording import STATUS_WORDS
-from selfimprove.store.state import Facts, State, Win
+from selfimprove.store.state import Confirmation, Facts, State, Win
 from selfimprove.words import reached
 
 WINS_SHOWN, LOSERS_SHOWN, PATCH_LINES = 20, 30, 60
@@ -33,8 +33,8 @@ class Sources:
     """The private clone, where held-back wins wait."""
     history: Sequence[HistoryRecord] = ()
     """Every round's record; the recent ones of the state where none are given."""
-    last_merge: MergeReport | None = None
-    """The last report that merged: its interval is that of the score now."""
+    reports: Sequence[MergeReport] = ()
+    """Merge reports: the intervals of merges are in their evidence."""
     patches: Mapping[str, str] = field(default_factory=dict)
     """Commit of a win -> its patch."""
 
@@ -106,10 +106,10 @@ def summarize(sources: Sources) -> Summary:
         target=_target(state, facts),
         notes=tuple(_notes(state)),
         wins=tuple(_shown(win, sources.patches.get(win.commit, "")) for win in wins),
-        win_table=_win_table(wins, facts),
+        win_table=_win_table(wins, sources, facts),
         more_wins=_more(state.wins_total - len(wins), "earlier win", "state/merge_reports/"),
         losers=len(losers),
-        loser_table=_loser_table(losers[-LOSERS_SHOWN:]),
+        loser_table=_loser_table(losers[-LOSERS_SHOWN:], facts),
         more_losers=_more(
             len(losers) - LOSERS_SHOWN, "earlier attempt", "state/iteration_history/"
         ),
@@ -121,26 +121,46 @@ def summarize(sources: Sources) -> Summary:
 
 
 def _scores(sources: Sources, facts: Facts) -> str:
+    """Before and after: the reported gain first, then the scores that are stored."""
     state, settings = sources.state, sources.state.settings
     if state.baseline is None or state.incumbent is None or settings is None:
         return "No score was measured."
-    first, after = state.baseline.score, state.incumbent.score
-    before = settings.baseline_score if settings.baseline_score is not None else first
-    report = sources.last_merge
-    then = numbers.interval(state.baseline.measurement.interval)
-    now = numbers.interval(confirmed_interval(report) if report else None)
-    if not state.wins_total:
-        now = then
-    gain = numbers.gain_in_words(before, after, facts.direction)
     header = [f"{clean(facts.metric)} ({facts.direction.replace('_', ' ')})", "before", "after", ""]
-    rows = [["score", numbers.score(before), numbers.score(after), gain]]
-    if state.final is not None and state.final_of == state.incumbent.commit:
-        pairs = numbers.count(state.final.pairs, "fresh pair")
-        words = f"reported gain ({pairs}, first base against tip)"
-        rows.append([words, "", "", numbers.estimated(state.final)])
+    found = gains.reported(state)
+    rows = []
+    if found is not None:
+        base = gains.base_score(found, facts.direction)
+        told = numbers.estimated_in_words(found)
+        rows.append(["gain of the run", numbers.score(base), numbers.score(found.score), told])
+    before = settings.baseline_score
+    if before is None:
+        before = state.baseline.score
+    gain = numbers.gain_in_words(before, state.incumbent.score, facts.direction)
+    name = "score" if found is None else "stored score"
+    words = gain if found is None else ""
+    rows.append([name, numbers.score(before), numbers.score(state.incumbent.score), words])
+    then, now = _intervals(sources)
     if then or now:
         rows.append(["interval", then or numbers.NOTHING, now or numbers.NOTHING, ""])
-    return table(header, rows)
+    note = "" if found is None else f"\n\n{_measured_afresh(found)}"
+    return table(header, rows) + note
+
+
+def _measured_afresh(found: Estimate) -> str:
+    pairs = numbers.count(found.pairs, "fresh pair")
+    return (
+        f"The gain of the run is that of the first base against the tip, in {pairs} measured at "
+        f"the stop, with an interval of {found.level:.0%}. Stored scores are of other moments: "
+        "they rank and report, the gain is not read off them."
+    )
+
+
+def _intervals(sources: Sources) -> tuple[str, str]:
+    """The intervals of the stored scores, before and after."""
+    state = sources.state
+    assert state.baseline is not None
+    then = numbers.interval(gains.measured_interval(state.baseline.measurement))
+    return then, numbers.interval(gains.stored_interval(state, sources.reports))
 
 
 def _target(state: State, facts: Facts) -> str:
@@ -171,14 +191,15 @@ def _shown(win: Win, patch: str) -> WinShown:
     return WinShown(win.iteration, hypothesis, text, fence(text))
 
 
-def _win_table(wins: Sequence[Win], facts: Facts) -> str:
+def _win_table(wins: Sequence[Win], sources: Sources, facts: Facts) -> str:
+    known = gains.merges(sources.reports)
     rows = [
         [
             str(win.iteration),
             win.commit[:12],
             numbers.score(win.score_before),
-            numbers.score(win.score_after),
-            numbers.gain_in_words(win.score_before, win.score_after, facts.direction),
+            _after(win, known.get(win.commit)),
+            _gain(win, known.get(win.commit), facts),
             win.approach_family,
             win.hypothesis,
         ]
@@ -187,12 +208,30 @@ def _win_table(wins: Sequence[Win], facts: Facts) -> str:
     return table(["round", "commit", "before", "after", "gain", "family", "hypothesis"], rows)
 
 
+def _after(win: Win, found: Confirmation | None) -> str:
+    score = numbers.score(win.score_after)
+    if found is None:
+        return score
+    if gains.qualifies_only(found):
+        return f"{score} ({gains.QUALIFYING})"
+    bounds = numbers.interval(gains.score_bounds(found))
+    return f"{score} [{bounds}]" if bounds and not found.trial.deterministic else score
+
+
+def _gain(win: Win, found: Confirmation | None, facts: Facts) -> str:
+    if found and found.estimate:
+        return numbers.estimated_in_words(found.estimate)
+    return numbers.gain_in_words(win.score_before, win.score_after, facts.direction)
+
+
 def _losers(sources: Sources) -> Iterable[Loser]:
     for record in sources.history or sources.state.recent:
         yield from record.losers
 
 
-def _loser_table(losers: Sequence[Loser]) -> str:
+def _loser_table(losers: Sequence[Loser], facts: Facts) -> str:
+    # what a candidate measured when it was ranked chose it, or not: it is no estimate
+    score = "score" if facts.deterministic else f"{gains.QUALIFYING} score"
     rows = [
         [
             loser.plan_id,
@@ -203,7 +242,7 @@ def _loser_table(losers: Sequence[Loser]) -> str:
         ]
         for loser in losers
     ]
-    return table(["plan", "score", "family", "hypothesis", "why not"], rows)
+    return table(["plan", score, "family", "hypothesis", "why not"], rows)
 
 
 def why_not(loser: Loser) -> str:

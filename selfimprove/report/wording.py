@@ -9,6 +9,7 @@ from typing import Any, Literal
 from selfimprove.contracts.envelope import Envelope
 from selfimprove.contracts.significance import Estimate
 from selfimprove.report import numbers
+from selfimprove.report.gains import QUALIFYING
 from selfimprove.report.plain import clean, one_line
 from selfimprove.store.state import State
 
@@ -125,7 +126,8 @@ def _result(state: State, payload: Payload) -> Line:
     if state.facts and state.round:
         before = state.round.incumbent.score
         gain = numbers.gain_in_words(before, result["benchmark_score"], state.facts.direction)
-        words = f" ({gain})"
+        mark = "" if state.facts.deterministic else f", {QUALIFYING}"
+        words = f" ({gain}{mark})"
     return Line(f"{who} measured {numbers.score(result['benchmark_score'])}{words}")
 
 
@@ -173,6 +175,10 @@ def _merged(state: State, payload: Payload) -> Line:
     before, after = winner["score_before"], report["re_benchmark_score"]
     direction = state.facts.direction if state.facts else "higher_is_better"
     gain = numbers.gain_in_words(before, after, direction)
+    found = state.round.tournament.confirmations if state.round else []
+    fresh = [each.estimate for each in found if each.commit and each.estimate]
+    if fresh and not report.get("stacked"):
+        gain = numbers.estimated_in_words(fresh[0])
     held = ", held back until the branch is free" if report.get("held_back") else ""
     names = [winner["executor_id"], *(each["executor_id"] for each in report.get("stacked", []))]
     return Line(

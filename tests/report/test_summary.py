@@ -21,7 +21,7 @@ def sources(record: Recorder, **more) -> Sources:
         target=Path("/home/me/my repo"),
         quarantine=Path("/cache/quarantine.git"),
         history=read_history(record.layout),
-        last_merge=reports[-1] if reports else None,
+        reports=reports,
         **more,
     )
 
@@ -37,7 +37,7 @@ def test_a_run_with_wins(tmp_path) -> None:
         "\nTarget 100: not reached.\n",
         "| 1     | 11111111",
         "### Round 1: Caching the total should improve\n\n```diff\n-a\n+b\n```\n",
-        "| round_1_planner_b | –     | data   |",
+        "| round_1_planner_b | –                | data   |",
         "logic_error: the guard `tests` failed",
         "- try a cache: planned as round_2_planner_a\n",
         "6 agent calls, 40 tokens (20 in, 20 out), $0.44.\n",
@@ -60,7 +60,8 @@ def test_a_run_without_a_win_offers_no_commands(tmp_path) -> None:
     text = render(sources(record))
     assert "None: no candidate proved better" in text
     assert "| score                      | 142.3        | 142.3        | unchanged |" in text
-    assert "| round_1_planner_a | 141   |" in text
+    assert "| plan              | qualifying score | family" in text
+    assert "| round_1_planner_a | 141              |" in text
     assert "```sh" not in text
     assert "\n\n\n" not in text
 

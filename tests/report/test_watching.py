@@ -69,7 +69,7 @@ def test_each_notable_event_is_one_line(tmp_path) -> None:
         "planner_c rejected: family architecture won the last two rounds",
         "executor_1 changed 1 file",
         "executor_2 changed 1 file",
-        "executor_1 measured 128.07 (10% better)",
+        "executor_1 measured 128.07 (10% better, qualifying)",
         "executor_2 error: the guard `tests` failed",
         "executor_1 is measured again beside the incumbent",
         "executor_1 holds: better in 8 of 8 pairs",

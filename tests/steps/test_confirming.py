@@ -12,6 +12,7 @@ import pytest
 from selfimprove.app.replay import _differences
 from selfimprove.app.run import summary
 from selfimprove.contracts.merge import MergeReport
+from selfimprove.report import numbers
 from selfimprove.report.decision import explained
 from selfimprove.steps.replaying import Known
 from selfimprove.store.attempts import Attempts
@@ -181,7 +182,11 @@ def test_the_gain_of_the_run_is_measured_once_more_at_its_stop(stacking: Rehears
     assert 0.13 < state.final.gain < 0.21  # 90 to 75, and less than 1 of noise
     assert state.final_pairs == []
     told = stacking.layout.summary.read_text()
-    assert "first base against tip" in told
+    assert "first base against the tip, in 4 fresh pairs" in told
+    rows = {line.split("|")[1].strip(): line for line in told.splitlines() if line[:1] == "|"}
+    assert numbers.estimated_in_words(state.final) in rows["gain of the run"]
+    assert "better" not in rows["stored score"]
+    assert rows["interval"].count(" to ") == 2
 
 
 def test_replay_agrees_and_catches_what_is_forged(stacking: Rehearsal) -> None:

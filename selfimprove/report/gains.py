@@ -1,0 +1,95 @@
+"""The one gain that a run reports, and how sure the scores beside it are; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from selfimprove.bench.estimate import score_interval
+from selfimprove.contracts.base import Direction
+from selfimprove.contracts.benchmark import Measurement
+from selfimprove.contracts.merge import MergeReport
+from selfimprove.contracts.significance import Estimate
+from selfimprove.report import numbers
+from selfimprove.store.state import Confirmation, State
+
+QUALIFYING = "qualifying"
+"""Marks a score that was chosen or decided by: it flatters."""
+Interval = tuple[float, float]
+
+
+def reported(state: State) -> Estimate | None:
+    """The run's gain, first base against the tip that stands; None until it is measured."""
+    if state.incumbent is None or state.final_of != state.incumbent.commit:
+        return None
+    return state.final
+
+
+def base_score(found: Estimate, direction: Direction) -> float | None:
+    """The base's mean score in an estimate's pairs; None where only its difference is known."""
+    if found.scale == "difference":
+        return None
+    return found.score / (1 + found.gain if direction == "higher_is_better" else 1 - found.gain)
+
+
+def against_baseline(state: State) -> str:
+    """The gain in words: the reported one, else that of the stored scores."""
+    found = reported(state)
+    if found is not None:
+        return numbers.estimated_in_words(found)
+    if state.facts is None or state.settings is None or state.incumbent is None:
+        return numbers.NOTHING
+    before = state.settings.baseline_score
+    return numbers.gain_in_words(before, state.incumbent.score, state.facts.direction)
+
+
+def measured_interval(measurement: Measurement) -> Interval | None:
+    """The interval of a score that is the middle of several runs; None where they are equal."""
+    scores = [sample.score for sample in measurement.samples]
+    if measurement.interval is not None or len(set(scores)) < 2:
+        return measurement.interval
+    _, low, high = score_interval(scores)
+    return low, high
+
+
+def confirmations(report: MergeReport) -> list[Confirmation]:
+    """Every confirmation of a round, as the report's evidence holds it."""
+    found = (report.evidence or {}).get("confirmations", [])
+    return [Confirmation.parse(each, "evidence") for each in found]
+
+
+def merges(reports: Iterable[MergeReport]) -> dict[str, Confirmation]:
+    """Commit of a win -> what confirmed it."""
+    return {
+        each.commit: each for report in reports for each in confirmations(report) if each.commit
+    }
+
+
+def score_bounds(found: Confirmation) -> Interval | None:
+    """The interval of a merge's stored score; None where no fresh pairs gave one."""
+    told = found.estimate
+    return (told.score_low, told.score_high) if told else None
+
+
+def qualifies_only(found: Confirmation) -> bool:
+    """Whether a merge's stored score is that of the very pairs that decided."""
+    return found.estimate is None and not found.trial.deterministic
+
+
+def confirmed_interval(report: MergeReport) -> Interval | None:
+    """The interval of a merge's confirmed score, where the comparison gave one."""
+    found = (report.evidence or {}).get("interval")
+    if isinstance(found, list | tuple) and len(found) == 2:
+        low, high = found
+        return float(low), float(high)
+    return None
+
+
+def stored_interval(state: State, reports: Sequence[MergeReport]) -> Interval | None:
+    """The interval of the score that is stored now: the last merge's, or the baseline's."""
+    if state.incumbent is None or state.baseline is None:
+        return None
+    if not state.wins_total:
+        return measured_interval(state.baseline.measurement)
+    score = state.incumbent.score
+    last = next((each for each in reversed(reports) if each.re_benchmark_score == score), None)
+    return confirmed_interval(last) if last else None
