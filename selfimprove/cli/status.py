@@ -54,6 +54,7 @@ def _lines(state: State, layout: Layout, where: Where, alive: bool) -> Iterator[
     from selfimprove.places import quarantine_of
     from selfimprove.report import gains, numbers
     from selfimprove.report.plain import clean, one_line
+    from selfimprove.report.standing import under_way
     from selfimprove.report.wording import STATUS_WORDS
     from selfimprove.store.ideabox import IdeaBox
 
@@ -71,6 +72,8 @@ def _lines(state: State, layout: Layout, where: Where, alive: bool) -> Iterator[
     if state.round:
         step = state.round.step.replace("_", " ")
         yield "round", f"{state.number}, {step}, {state.round.status.replace('_', ' ')}"
+    if how := under_way(state):
+        yield "decision", how
     yield "metric", f"{clean(facts.metric)}, {facts.direction.replace('_', ' ')}"
     if state.incumbent and settings.baseline_score is not None:
         yield "baseline", numbers.score(settings.baseline_score)

@@ -14,6 +14,7 @@ from rich.text import Text
 from selfimprove.contracts.iteration import STEPS
 from selfimprove.report import gains, numbers
 from selfimprove.report.plain import clean, one_line
+from selfimprove.report.standing import standing
 from selfimprove.report.wording import STATUS_WORDS, STEP_WORDS, Line
 from selfimprove.store.state import ExecutorState, Facts, PlannerState, Round, State
 
@@ -216,14 +217,10 @@ def _executor(state: State, current: Round, name: str, executor: ExecutorState) 
     confirmations = current.tournament.confirmations
     status: str = executor.status
     if tried := next((each for each in confirmations if each.executor_id == name), None):
-        if tried.holds is None:
-            pairs = numbers.count(len(tried.pairs), "pair")
-            return "confirming", f"{planner}: {pairs} measured"
         if tried.holds is False:
             return "lost", f"{planner}: {tried.reason}"
-        if not tried.commit:
-            pairs = numbers.count(len(tried.closing), "closing pair")
-            return "confirming", f"{planner}: it holds, {pairs} measured"
+        if how := standing(tried, state):
+            return "confirming", f"{planner}: {how}"
         status = "merged"
     elif status == "pending":
         status = "waits"

@@ -186,7 +186,7 @@ def test_the_view_follows_a_confirmation_to_its_verdict(under_way) -> None:
     at = next(k for k, draft in enumerate(steps) if draft.payload.get("event") == "confirming")
     under_way.add(steps[: at + 1])
     assert "confirming" in row()
-    assert "0 pairs measured" in row()
+    assert "0 of at most 32 pairs" in row()
     under_way.add(steps[at + 1 : at + 2])
     assert "lost" in row()
     assert "better in 1 of 8 pairs" in row()
