@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,14 @@ from selfimprove.names import RefNames, branch, tag
 from selfimprove.places import private_of, root_of
 from selfimprove.process import base_env
 from selfimprove.store.layout import Layout
+from selfimprove.vcs.patterns import ancestors
 from selfimprove.vcs.publish import blocked_names
 from selfimprove.vcs.refs import read_refs
+from selfimprove.vcs.scope import Scope
 from selfimprove.vcs.target import Target, dirty_paths, open_target
+
+_WORD_ENDS = re.compile(r"[\s;&|<>=()'\"]+")
+"""What stands between the words of a command, those of a script within it too."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +118,30 @@ def benchmark_files(site: Site) -> list[str]:
     return sorted(set(found))
 
 
+def holdout_files(site: Site, known: Iterable[str]) -> frozenset[str]:
+    """Those of the known paths that the held-out benchmark's command names, and folders' contents.
+
+    What the seen benchmark is made of too is not held out: agents know it. Nor is what is in scope:
+    most often that is the program itself.
+    """
+    command, prefix = site.config.settings.holdout_command, site.target.prefix
+    words = {_place(prefix, word) for word in _WORD_ENDS.split(command) if word}
+    scope = Scope.of(site.goal.scope, prefix)
+    seen = set(benchmark_files(site))
+    return frozenset(
+        path
+        for path in known
+        if not words.isdisjoint((path, *ancestors(path)))
+        and path not in seen
+        and not scope.matches(path)
+    )
+
+
+def _place(prefix: str, word: str) -> str:
+    """The path that a word would name from the top; what is absolute or outside names nothing."""
+    return "" if word.startswith("/") else posixpath.normpath(posixpath.join(prefix, word))
+
+
 def _files_of(target: Target, command: str) -> list[str]:
     try:
         words = shlex.split(command, comments=False)
@@ -127,7 +158,8 @@ def _files_of(target: Target, command: str) -> list[str]:
 
 
 def uncommitted(site: Site, files: list[str]) -> list[str]:
-    """Those of the files, and of what `Sealed` names, that differ from the commit."""
+    """Those of the files, of the held-out benchmark and of `Sealed` that differ from the commit."""
+    files = [*files, *_files_of(site.target, site.config.settings.holdout_command)]
     from selfimprove.vcs.patterns import Patterns
 
     modified, untracked = dirty_paths(site.target)

@@ -25,7 +25,7 @@ from selfimprove.review.gates import policy as gate_policy
 from selfimprove.room.job import RoomSpec
 from selfimprove.room.layers import Layers
 from selfimprove.room.room import Room
-from selfimprove.site import Site
+from selfimprove.site import Site, holdout_files
 from selfimprove.store.attempts import Attempts
 from selfimprove.store.ideabox import IdeaBox
 from selfimprove.store.state import Facts
@@ -142,11 +142,13 @@ def build_deps(site: Site, facts: Facts, control: Control) -> Deps:
 def rules_of(site: Site, quarantine: Quarantine, facts: Facts) -> Rules:
     """What candidates may touch, from the base commit."""
     settings, prefix = site.config.settings, site.target.prefix
-    scope = Scope.of(site.goal.scope, prefix)
+    entries = quarantine.entries(facts.base_commit)
+    held_out = holdout_files(site, {*entries, *facts.sealed_extra})
+    scope = Scope.of(site.goal.scope, prefix).hiding(held_out)
     made = frozenset(facts.benchmark_files)
     entries = quarantine.entries(facts.base_commit)
     sources = SealSources(
-        benchmark=made,
+        benchmark=made | held_out,
         opened=frozenset(facts.opened),
         imported=imported_modules(quarantine, entries, made | frozenset(facts.opened), scope),
         searched=_searched(facts, prefix),

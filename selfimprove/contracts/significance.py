@@ -10,6 +10,8 @@ Outcome = Literal["win", "loss", "indecisive", "more"]
 """`more`: the question is open and more pairs are wanted."""
 Scale = Literal["ratio", "difference"]
 """Scores that are all above zero are compared by their ratio, others by their difference."""
+HOLDOUT_QUESTIONS = 32
+"""So often a run may ask the held-out benchmark; every answer tells a little of it."""
 
 
 class Trial(Record):

@@ -48,7 +48,9 @@ def _confirmation(found: Confirmation) -> Iterator[str]:
     if found.regressions:
         yield f"  conditions not kept: {', '.join(found.regressions)}"
     if found.holdout is not None:
-        yield f"  held-out benchmark: {'yes' if found.holdout else 'no'}"
+        there = gains.held_out(found)
+        gap = f" (gain {there})" if there else ""
+        yield f"  held-out benchmark: {'yes' if found.holdout else 'no'}{gap}"
     yield from _pairs(f"deciding pairs, {gains.QUALIFYING} (incumbent, candidate)", found.pairs)
     if found.judgement:
         for look in found.judgement.looks:

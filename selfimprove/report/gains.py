@@ -93,3 +93,29 @@ def stored_interval(state: State, reports: Sequence[MergeReport]) -> Interval | 
     score = state.incumbent.score
     last = next((each for each in reversed(reports) if each.re_benchmark_score == score), None)
     return confirmed_interval(last) if last else None
+
+
+def held_out(found: Confirmation) -> str:
+    """The held-out benchmark's gain, and how far the seen one's is above it; empty: not asked."""
+    if found.holdout_gain is None:
+        return ""
+    there = numbers.percent(found.holdout_gain)
+    seen = seen_gain(found)
+    if seen is None:
+        return there
+    return (
+        f"{there}, seen {numbers.percent(seen)}, gap {numbers.percent(seen - found.holdout_gain)}"
+    )
+
+
+def seen_gain(found: Confirmation) -> float | None:
+    """The gain on the seen benchmark: of fresh pairs where there are any, else of the deciding."""
+    if found.estimate:
+        return found.estimate.gain
+    return found.judgement.gain if found.judgement else None
+
+
+def gaps(reports: Iterable[MergeReport]) -> list[float]:
+    """Seen less held-out gain of each merge that the held-out benchmark was asked about."""
+    told = ((seen_gain(each), each.holdout_gain) for each in merges(reports).values())
+    return [seen - there for seen, there in told if seen is not None and there is not None]

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from selfimprove import resources
+from selfimprove.bench.stats import mean
 from selfimprove.contracts.history import HistoryRecord, Loser
 from selfimprove.contracts.merge import MergeReport
-from selfimprove.contracts.significance import Estimate
+from selfimprove.contracts.significance import HOLDOUT_QUESTIONS, Estimate
 from selfimprove.report import gains, numbers
 from selfimprove.report.markdown import fence, table
 from selfimprove.report.plain import clean, one_line
@@ -104,7 +105,7 @@ def summarize(sources: Sources) -> Summary:
         reason=one_line(clean(settings.reason), 300).rstrip("."),
         scores=_scores(sources, facts),
         target=_target(state, facts),
-        notes=tuple(_notes(state)),
+        notes=(*_notes(state), *_held_out(sources)),
         wins=tuple(_shown(win, sources.patches.get(win.commit, "")) for win in wins),
         win_table=_win_table(wins, sources, facts),
         more_wins=_more(state.wins_total - len(wins), "earlier win", "state/merge_reports/"),
@@ -179,6 +180,25 @@ def _notes(state: State) -> Iterable[str]:
     if state.repeated_calls:
         lost = numbers.count(state.repeated_calls, "agent call")
         yield f"{lost} lost in a crash and made again, booked twice."
+
+
+def _held_out(sources: Sources) -> Iterable[str]:
+    """How the held-out benchmark was asked, and how far its gains are from the seen ones."""
+    asked = sources.state.holdout_asked
+    if not asked:
+        return
+    told = (
+        f"Held-out benchmark: asked {asked} of at most {numbers.count(HOLDOUT_QUESTIONS, 'time')}"
+    )
+    found = gains.gaps(sources.reports)
+    if not found:
+        yield f"{told}; no merge of this run passed it."
+        return
+    yield (
+        f"{told}. What was merged gained {numbers.percent(abs(mean(found)))} "
+        f"{'less' if mean(found) >= 0 else 'more'} there than on the seen one "
+        f"(mean of {numbers.count(len(found), 'merge')}; `selfimprove show merge_N` tells each)."
+    )
 
 
 def _shown(win: Win, patch: str) -> WinShown:

@@ -19,7 +19,7 @@ from selfimprove.bench.stats import median, relative_gain
 from selfimprove.contracts.benchmark import Pair
 from selfimprove.contracts.envelope import Draft, control, tool_call, tool_result
 from selfimprove.contracts.settings import Settings
-from selfimprove.contracts.significance import Estimate, Judgement, Stake, Trial
+from selfimprove.contracts.significance import HOLDOUT_QUESTIONS, Estimate, Judgement, Stake, Trial
 from selfimprove.deps import Deps
 from selfimprove.steps.base import round_of, topic
 from selfimprove.steps.budget import ensure_minutes
@@ -29,8 +29,6 @@ from selfimprove.store.state import Confirmation, State
 Flow = Generator[Draft, State, State]
 
 HOLDOUT_PAIRS = 3
-HOLDOUT_QUESTIONS = 32
-"""So often a run may ask the held-out benchmark; every answer tells a little of it."""
 
 
 @dataclass(frozen=True)
@@ -159,15 +157,19 @@ def ask_holdout(state: State, deps: Deps, name: str) -> Flow:
 def _holdout_gains(state: State, holdout: Bench, confirmation: Confirmation) -> list[float] | None:
     """The candidate's gain in a few pairs of the held-out benchmark; None where it failed."""
     assert state.facts is not None
-    gains = []
-    for _ in range(1 if state.facts.deterministic else HOLDOUT_PAIRS):
-        scores = []
-        for commit in (confirmation.base, confirmation.merge_commit):
+    gains, key = [], f"round_{round_of(state).number}/{confirmation.executor_id}/holdout"
+    for index in range(1 if state.facts.deterministic else HOLDOUT_PAIRS):
+        order = [confirmation.base, confirmation.merge_commit]
+        if candidate_first(state.facts.seed_key, key, index):
+            order.reverse()
+        scores = {}
+        for commit in order:
             found = holdout.measure(commit, "holdout/held_out.log", None)
             if isinstance(found, Failed):
                 return None
-            scores.append(found.sample.score)
-        gains.append(relative_gain(scores[0], scores[1], state.facts.direction))
+            scores[commit] = found.sample.score
+        before, after = scores[confirmation.base], scores[confirmation.merge_commit]
+        gains.append(relative_gain(before, after, state.facts.direction))
     return gains
 
 

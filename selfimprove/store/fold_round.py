@@ -189,9 +189,11 @@ def _with_last(state: State, **changes: Any) -> State:
 def held_out(state: State, _: Envelope, payload: Payload) -> State:
     """`holdout`: the held-out benchmark's answer; a no undoes the win."""
     state = changed(state, holdout_asked=state.holdout_asked + 1)
+    gain = payload.get("gain")
     if payload["answer"]:
-        return _with_last(state, holdout=True)
-    return _with_last(state, holdout=False, holds=False, reason=payload["reason"])
+        return _with_last(state, holdout=True, holdout_gain=gain)
+    reason = payload["reason"]
+    return _with_last(state, holdout=False, holdout_gain=gain, holds=False, reason=reason)
 
 
 def closed(state: State, envelope: Envelope, payload: Payload) -> State:

@@ -129,6 +129,8 @@ class ExecutorState(Record):
 class Confirmation(Record):
     """One candidate measured again beside the incumbent, merged in the quarantine."""
 
+    additions: ClassVar[frozenset[str]] = frozenset({"holdout_gain"})
+
     executor_id: str
     merge_commit: str
     """The commit that is measured; empty where it could not be built."""
@@ -142,6 +144,8 @@ class Confirmation(Record):
     """Conditions that it does not keep."""
     holdout: bool | None = None
     """What the held-out benchmark answered."""
+    holdout_gain: float | None = None
+    """The gain there: for a person to compare, never told to an agent."""
     closing: list[Pair] = Field(default_factory=list)
     """Fresh pairs, looked at only when all are measured: the stored score."""
     estimate: Estimate | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,14 @@ class Patterns:
         return isinstance(path, str) and self.matches(path)
 
     def __bool__(self) -> bool:
-        return bool(self.texts)
+        return bool(self.texts or self._exact)
+
+    def plus(self, paths: Iterable[str]) -> Patterns:
+        """These and some files besides, given as they are from the top."""
+        more = copy(self)
+        added = set(paths)
+        more._exact, more._files = self._exact | added, self._files | added
+        return more
 
     def matches(self, path: str) -> bool:
         """Whether any pattern means this file, given from the top of the repository."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 
 from selfimprove.contracts.goal import Scope as ScopeRecord
 from selfimprove.vcs.patterns import Patterns
@@ -27,6 +28,12 @@ class Scope:
     def of(cls, record: ScopeRecord, prefix: str = "") -> Scope:
         """The scope of a checked goal; `prefix` is the target's sub-directory."""
         return cls(record.in_scope, record.out_of_scope, record.hidden, prefix)
+
+    def hiding(self, paths: Iterable[str]) -> Scope:
+        """This scope with some files besides in no agent's tree or prompt."""
+        more = copy(self)
+        more.hidden = self.hidden.plus(paths)
+        return more
 
     def matches(self, path: str) -> bool:
         """Whether a candidate may change this file, seals aside."""

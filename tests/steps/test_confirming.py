@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from selfimprove.app.replay import _differences
 from selfimprove.app.run import summary
+from selfimprove.bench.sequential import candidate_first
 from selfimprove.contracts.merge import MergeReport
+from selfimprove.contracts.significance import HOLDOUT_QUESTIONS
 from selfimprove.report import numbers
 from selfimprove.report.decision import explained
+from selfimprove.steps.confirming import ask_holdout
 from selfimprove.steps.replaying import Known
 from selfimprove.store.attempts import Attempts
+from selfimprove.store.changes import changed
 from selfimprove.store.files import write_whole
 from selfimprove.store.journal import last_checkpoint
 from selfimprove.store.record import envelopes
 from selfimprove.store.state import State
-from selfimprove.testing.rehearsal import Rehearsal, lower_apart, number_plan, set_numbers
+from selfimprove.testing.rehearsal import Rehearsal, number_plan, set_numbers
 
 Stage = Callable[..., Rehearsal]
 NOISE = 'printf \'{"score": %d.%s%s}\\n\' $sum "$(date +%N)" "$parts"\n'
@@ -309,8 +315,89 @@ def test_what_the_held_out_benchmark_refuses_is_not_merged_and_no_agent_hears_of
     assert '"not confirmed beside the incumbent"' in heard[2]
 
 
-def test_what_the_held_out_benchmark_allows_is_merged(stage: Stage) -> None:
-    command = 'read -r n < src/a; echo "{\\"score\\": $n}"'
-    play = stage(planner=lower_apart, settings=ONE | {"holdout_command": command})
-    assert play.run(max_iterations=1).state.wins_total == 1
-    assert report_of(play)["evidence"]["confirmations"][0]["holdout"] is True
+def test_what_the_held_out_benchmark_allows_is_merged_and_its_gap_is_told(stage: Stage) -> None:
+    command = 'read -r n < src/a; echo "{\\"score\\": $((n + 70))}"'
+    play = stage(planner=number_plan("a", 20), settings=ONE | {"holdout_command": command})
+    outcome = play.run(max_iterations=1)
+    assert outcome.state.wins_total == 1
+    found = report_of(play)["evidence"]["confirmations"][0]
+    assert (found["holdout"], found["holdout_gain"]) == (True, pytest.approx(0.1))
+    told = "\n".join(explained(MergeReport.parse(report_of(play), "report")))
+    assert "held-out benchmark: yes (gain 10%, seen 11.1%, gap 1.11%)" in told
+    text = summary(play.site(), outcome)
+    assert "Held-out benchmark: asked 1 of at most 32 times." in text
+    assert "gained 1.11% less there than on the seen one (mean of 1 merge" in text
+    assert replayed(play, 1) == []
+
+
+@pytest.mark.parametrize("where", ["committed", "uncommitted"])
+def test_files_of_the_held_out_benchmark_are_in_no_agents_tree_and_are_sealed(
+    stage: Stage, where: str
+) -> None:
+    seen: list[str] = []
+    reached: list[str] = []
+
+    def look(request: Any, tree: Path) -> None:
+        names = [path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file()]
+        seen.extend(name for name in names if "secret" in name)
+        reached.extend(
+            path.as_posix()
+            for path in tree.rglob("*")
+            if path.is_file() and b"xyzzy" in path.read_bytes()
+        )
+        if "xyzzy" in request.model_dump_json() or "secret" in request.model_dump_json():
+            seen.append(request.agent_id)
+
+    def planner(request: Any, tree: Path) -> dict[str, Any]:
+        look(request, tree)
+        return number_plan("a", 20)(request, tree)
+
+    def executor(request: Any, tree: Path) -> dict[str, Any]:
+        look(request, tree)
+        (tree / "secret").mkdir()
+        (tree / "secret/score.sh").write_text('echo "{\\"score\\": 1}"\n')
+        return set_numbers(request, tree)
+
+    files = {
+        "secret/score.sh": ': xyzzy; read -r n < src/a; echo "{\\"score\\": $n}"\n',
+        "secret/data/rows": "xyzzy\n",
+    }
+    settings = ONE | {"holdout_command": "sh -c '. ./secret/score.sh' secret/data/"}
+    play = stage(
+        planner=planner,
+        executor=executor,
+        files=files if where == "committed" else None,
+        settings=settings,
+    )
+    if where == "uncommitted":
+        for path, text in files.items():
+            place = play.repository.path / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text)
+        play.settings["holdout_command"] = "sh secret/score.sh secret/data/rows"
+    outcome = play.run(max_iterations=1)
+    assert (seen, reached) == ([], [])
+    result = play.document("state/results/round_1/executor_1.json")
+    assert result["failure_analysis"]["category"] in ("sealed_file_violation", "scope_error")
+    assert outcome.state.holdout_asked == 0
+
+
+def test_the_order_of_held_out_pairs_is_drawn_by_the_coin() -> None:
+    key = "round_1/executor_1/holdout"
+    drawn = {tuple(candidate_first(f"{run}", key, k) for k in range(3)) for run in range(64)}
+    assert len(drawn) == 8
+
+
+def test_a_spent_held_out_benchmark_is_asked_no_more(stage: Stage) -> None:
+    """The last answers are not to be guessed from many questions: the candidate is refused."""
+    asked: list[str] = []
+    holdout = SimpleNamespace(measure=lambda commit, *_: asked.append(commit))
+    play = stage(planner=number_plan("a", 20), settings=ONE)
+    outcome = play.run(max_iterations=1)
+    assert outcome.deps is not None
+    deps = replace(outcome.deps, holdout=holdout)  # type: ignore[arg-type]
+    state = changed(outcome.state, holdout_asked=HOLDOUT_QUESTIONS)
+    drafts = ask_holdout(state, deps, "executor_1")
+    told = next(drafts).payload
+    assert (told["answer"], asked) == (False, [])
+    assert "as often as it may" in told["reason"]
