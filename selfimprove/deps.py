@@ -62,6 +62,11 @@ class Deadline:
         """Seconds left; None where there is no end."""
         return None if self.at is None else self.at - time.monotonic()
 
+    def given(self) -> float | None:
+        """Seconds from this start to the end, whatever has passed; None where there is no end."""
+        left = self.left()
+        return None if left is None else left + (datetime.now(UTC) - self.began).total_seconds()
+
     def allows(self, seconds: float) -> bool:
         """Whether something that takes this long would still end in time."""
         left = self.left()

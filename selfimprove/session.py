@@ -14,6 +14,7 @@ from typing import Any
 
 from selfimprove import __version__
 from selfimprove.contracts.agent import RunStatus
+from selfimprove.contracts.benchmark import Sample
 from selfimprove.contracts.envelope import Envelope, control
 from selfimprove.contracts.settings import Settings
 from selfimprove.deps import Deadline, Deps
@@ -159,21 +160,26 @@ def _set_up(run: Run, site: Site, asked: Asked, steered: Control) -> Deps:
         mark_of = partial(fingerprint_now, site, deps)
         run.drive(measure_baseline(run.state, deps, mark_of))
         run.close_segment(control("setup", "checkpoint"))
-        _tell_outlook(run.state, deps, asked)
+        _tell_outlook(_baseline_runs(run.state), deps, asked)
         deps = build_deps(site, run.state.facts, steered)
     mark = fingerprint_now(site, deps, run.state.facts)
     if mark != run.state.fingerprint:
         asked.say("conditions have changed: the incumbent is measured anew")
-        run.drive(remeasure(run.state, deps, mark, "fingerprint changed"))
+        tell = partial(_tell_outlook, deps=deps, asked=asked)
+        run.drive(remeasure(run.state, deps, mark, "fingerprint changed", tell))
     return deps
 
 
-def _tell_outlook(state: State, deps: Deps, asked: Asked) -> None:
-    """Say once what the benchmark's noise allows."""
+def _baseline_runs(state: State) -> Sequence[Sample]:
     assert state.baseline is not None
-    samples = state.baseline.measurement.samples
+    return state.baseline.measurement.samples
+
+
+def _tell_outlook(samples: Sequence[Sample], deps: Deps, asked: Asked) -> None:
+    """Say what the benchmark's noise, and the time there is, allow."""
     seconds = max(sample.duration_s for sample in samples)
-    asked.say(outlook([sample.score for sample in samples], seconds, deps.config.settings))
+    scores = [sample.score for sample in samples]
+    asked.say(outlook(scores, seconds, deps.config.settings, asked.deadline.given()))
 
 
 def _ended(state: State, deps: Deps | None, asked: Asked, why: str) -> Outcome:
@@ -266,7 +272,8 @@ def _adopt_or_restore(run: Run, deps: Deps, asked: Asked) -> None:
     )
     assert run.state.facts is not None
     assert run.state.fingerprint is not None
-    run.drive(remeasure(run.state, deps, run.state.fingerprint, "adopted"))
+    tell = partial(_tell_outlook, deps=deps, asked=asked)
+    run.drive(remeasure(run.state, deps, run.state.fingerprint, "adopted", tell))
 
 
 def _open(run: Run, site: Site, asked: Asked) -> None:

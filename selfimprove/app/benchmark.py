@@ -14,8 +14,9 @@ from selfimprove.errors import ConfigError
 from selfimprove.process import StopToken, signals_to
 from selfimprove.session import prepare_root
 from selfimprove.setup.begin import RUNS, facts_of
-from selfimprove.setup.outlook import outlook, provable
+from selfimprove.setup.outlook import drift, outlook, provable, round_seconds
 from selfimprove.site import open_site
+from selfimprove.steps.confirming import most_pairs
 from selfimprove.store import lock
 from selfimprove.store.record import load_state
 from selfimprove.wiring import Control, build_deps, open_quarantine, open_room
@@ -71,7 +72,10 @@ def _tell(
         "spread": spread(scores),
         "deterministic": len(scores) > 1 and len(set(scores)) == 1,
         "seconds": median(seconds),
-        "smallest_gain": provable(scores, settings),
+        "drift": drift(scores),
+        "max_pairs": most_pairs(settings, median(seconds), None),
+        "round_seconds": round_seconds(settings, median(seconds), exact=len(set(scores)) == 1),
+        "smallest_gain": provable(scores, settings, most_pairs(settings, median(seconds), None)),
     }
     if options.json:
         print(json.dumps(answer, indent=2))  # noqa: T201

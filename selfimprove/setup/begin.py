@@ -204,7 +204,13 @@ def deterministic(samples: list[Sample]) -> bool:
     return len({sample.score for sample in samples}) == 1
 
 
-def remeasure(state: State, deps: Deps, mark: Fingerprint, reason: str) -> Drafts:
+def remeasure(
+    state: State,
+    deps: Deps,
+    mark: Fingerprint,
+    reason: str,
+    tell: Callable[[list[Sample]], None] = lambda _: None,
+) -> Drafts:
     """Measure the incumbent anew, where conditions are no longer those of its score."""
     assert state.incumbent is not None
     assert state.facts is not None
@@ -220,6 +226,7 @@ def remeasure(state: State, deps: Deps, mark: Fingerprint, reason: str) -> Draft
                 f"the benchmark fails on the incumbent: {found.analysis.what}", "mend it"
             )
         samples.append(found.sample)
+    tell(samples)
     incumbent = Incumbent(
         commit=state.incumbent.commit,
         score=median([sample.score for sample in samples]),

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from selfimprove.bench.conditions import Broken, broken_constraints, broken_sub_scores
-from selfimprove.bench.estimate import closing
+from selfimprove.bench.estimate import closing, pairs_in
 from selfimprove.bench.failures import Failed
 from selfimprove.bench.measure import Bench, Measured
 from selfimprove.bench.seeds import Purpose, pair_seed, takes_seed
-from selfimprove.bench.sequential import MOST_PAIRS, candidate_first, judge, next_stake
+from selfimprove.bench.sequential import candidate_first, judge, next_stake
 from selfimprove.bench.stats import median, relative_gain
 from selfimprove.contracts.benchmark import Pair
 from selfimprove.contracts.envelope import Draft, control, tool_call, tool_result
@@ -49,8 +49,22 @@ def confirmation_of(state: State, name: str) -> Confirmation | None:
     return next((each for each in found if each.executor_id == name), None)
 
 
-def trial_of(state: State, settings: Settings, left: int) -> Trial | None:
-    """What the next confirmation is to decide, `left` candidates remaining with it.
+def time_there_is(settings: Settings, given: float | None) -> float | None:
+    """Seconds a run may take: until its end, or by its budget; None where neither is set."""
+    minutes = settings.budget.run.minutes
+    limits = [limit for limit in (given, minutes and 60 * minutes) if limit is not None]
+    return min(limits, default=None)
+
+
+def most_pairs(settings: Settings, run_seconds: float, given: float | None) -> int:
+    """`max_pairs` as set, else what the time there is lets a confirmation have."""
+    significance = settings.significance
+    time = time_there_is(settings, given)
+    return significance.max_pairs or pairs_in(time, run_seconds, significance.alpha)
+
+
+def trial_of(state: State, settings: Settings, left: int, most: int) -> Trial | None:
+    """What the next confirmation is to decide in `most` pairs, `left` candidates remaining with it.
 
     None where no error is left that a win could be proven with. It is fixed before the first pair.
     """
@@ -60,7 +74,6 @@ def trial_of(state: State, settings: Settings, left: int) -> Trial | None:
         Stake(stake=each.trial.stake, merged=bool(each.commit))
         for each in round_of(state).tournament.confirmations
     ]
-    most = significance.max_pairs or MOST_PAIRS
     stake = next_stake(significance.alpha, spent, left, most)
     if facts.deterministic:
         stake = significance.alpha  # nothing is left to chance

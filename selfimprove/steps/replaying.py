@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from selfimprove.bench.sequential import judge
+from selfimprove.bench.sequential import MOST_PAIRS, judge
 from selfimprove.contracts.base import FAMILIES
 from selfimprove.contracts.benchmark import BenchmarkResult
 from selfimprove.contracts.envelope import Envelope
@@ -227,7 +227,10 @@ def _confirming(state: State, payload: Payload, _: Known) -> Iterator[str]:
     following = next((name for name in order if name not in tried), None)
     yield from _differs("confirming", payload["executor"], following)
     yield from _differs("confirming: base", payload["base"], round_of(state).tip)
-    trial = trial_of(state, _settings(state), len(order) - len(tried))
+    settings = _settings(state)
+    # where it is not set it follows from the time there was, which is not of the record
+    most = settings.significance.max_pairs or min(payload["trial"]["max_pairs"], MOST_PAIRS)
+    trial = trial_of(state, settings, len(order) - len(tried), most)
     yield from _differs("trial", payload["trial"], trial and trial.document())
 
 

@@ -22,10 +22,12 @@ from selfimprove.steps.confirming import (
     confirmation_of,
     decide,
     estimate,
+    most_pairs,
     refused,
     trial_of,
 )
 from selfimprove.steps.publishing import final_commit, publish
+from selfimprove.steps.screening import expected_seconds
 from selfimprove.store.state import Confirmation, Incumbent, Round, State
 
 Flow = Generator[Draft, State, State]
@@ -37,7 +39,9 @@ def run(state: State, deps: Deps) -> Drafts:
     for place, name in enumerate(order):
         confirmation = confirmation_of(state, name)
         if confirmation is None:
-            trial = trial_of(state, deps.config.settings, len(order) - place)
+            settings = deps.config.settings
+            most = most_pairs(settings, expected_seconds(state), deps.deadline.given())
+            trial = trial_of(state, settings, len(order) - place, most)
             if trial is None:
                 break
             state = yield _begun(state, deps, name, trial)

@@ -401,3 +401,24 @@ def test_a_spent_held_out_benchmark_is_asked_no_more(stage: Stage) -> None:
     told = next(drafts).payload
     assert (told["answer"], asked) == (False, [])
     assert "as often as it may" in told["reason"]
+
+
+def test_max_pairs_follows_from_the_time_there_is_and_replay_takes_it_from_the_trial(
+    stage: Stage,
+) -> None:
+    settings = ONE | {"significance.closing_pairs": 2, "budget.run.minutes": 1.0}
+    slow = "sleep 0.2\n" + NOISE
+    play = stage(planner=number_plan("a", 20), score=slow, settings=settings)
+    play.run(max_iterations=1)
+    (tried,) = report_of(play)["evidence"]["confirmations"]
+    assert 5 <= tried["trial"]["max_pairs"] <= 15  # ten rounds in a minute, 0.2 s and more a run
+    assert replayed(play, 1) == []
+
+    def stretched(envelope: Any) -> Any:
+        if envelope.payload.get("event") != "confirming":
+            return envelope
+        trial = {**envelope.payload["trial"], "max_pairs": 64}
+        return envelope.model_copy(update={"payload": {**envelope.payload, "trial": trial}})
+
+    assert "trial.max_pairs: 64 is recorded" in "\n".join(replayed(play, 1, stretched))
+    assert any("fit in the time there is" in line for line in play.said)
