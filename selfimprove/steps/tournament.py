@@ -16,6 +16,7 @@ from selfimprove.contracts.merge import MergeReport, MergeWinner
 from selfimprove.contracts.significance import Trial
 from selfimprove.deps import Deps
 from selfimprove.steps.base import Drafts, round_of, topic
+from selfimprove.steps.clock import expected_seconds
 from selfimprove.steps.confirming import (
     ask_holdout,
     close,
@@ -27,7 +28,6 @@ from selfimprove.steps.confirming import (
     trial_of,
 )
 from selfimprove.steps.publishing import final_commit, publish
-from selfimprove.steps.screening import expected_seconds
 from selfimprove.store.state import Confirmation, Incumbent, Round, State
 
 Flow = Generator[Draft, State, State]
