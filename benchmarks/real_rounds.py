@@ -103,7 +103,7 @@ def played(case: Case, rounds: int, folder: Path) -> tuple[State, Watch]:
 
     files = {"src/work": f"{START}\n", "bench.py": case.benchmark}
     files |= {f"src/notes_{place}": "0\n" for place in range(3)}
-    settings = {"number_of_agents": 3, "sandbox.mode": "auto", "plateau_window": 1_000_000}
+    settings = {"number_of_agents": 3, "sandbox.mode": "auto", "patience": 1000}
     goal = goal_text("python3 bench.py")
     play = rehearse(folder, files, goal, settings, planner=plan, executor=set_numbers)
     watch = Watch()

@@ -85,7 +85,7 @@ def test_noise_alone_wins_nothing(idle: Rehearsal) -> None:
 
 def test_stakes_of_a_round_never_sum_to_more_than_alpha(idle: Rehearsal) -> None:
     report = report_of(idle)
-    tried = (report["evidence"] or {}).get("confirmations", [])
+    tried = (report.get("evidence") or {}).get("confirmations", [])
     stakes = [each["trial"]["stake"] for each in tried]
     assert stakes == sorted(stakes, reverse=True)
     assert sum(stakes) <= 0.002 + 1e-12
