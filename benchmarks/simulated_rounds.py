@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from selfimprove.bench.compare import MOST_PAIRS, next_stake
 from selfimprove.bench.estimate import closing
 from selfimprove.bench.looks import Looks
 from selfimprove.bench.screening import next_runs, race_on, ranked
-from selfimprove.bench.sequential import MOST_PAIRS, next_stake
 from selfimprove.bench.signflip import walk
 from selfimprove.contracts.benchmark import INCUMBENT, Pair, Sample
 from selfimprove.contracts.significance import Stake

@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
+from selfimprove.bench.compare import MOST_PAIRS, least_pairs, next_stake
 from selfimprove.bench.effects import as_gain, effects, scale_of
-from selfimprove.bench.sequential import MOST_PAIRS, least_pairs, next_stake
 from selfimprove.bench.stats import mean, median
 from selfimprove.contracts.base import Direction
 from selfimprove.contracts.benchmark import Pair

@@ -66,7 +66,7 @@ def _open(found: Confirmation) -> str:
 @lru_cache(maxsize=8)
 def _judged(trial: str, pairs: bytes) -> Judgement:
     """The verdict so far; kept, because a view is drawn more often than a pair is measured."""
-    from selfimprove.bench.sequential import judge
+    from selfimprove.bench.compare import judge
 
     return judge(_PAIRS.validate_json(pairs), Trial.model_validate_json(trial))
 

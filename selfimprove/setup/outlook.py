@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from selfimprove.bench.compare import MOST_PAIRS
 from selfimprove.bench.estimate import noise, smallest_gain
-from selfimprove.bench.sequential import MOST_PAIRS
 from selfimprove.bench.stats import mean
 from selfimprove.contracts.settings import Settings
 from selfimprove.steps.confirming import most_pairs, time_there_is

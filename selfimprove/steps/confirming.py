@@ -9,12 +9,12 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from selfimprove.bench.compare import candidate_first, judge, next_stake
 from selfimprove.bench.conditions import Broken, broken_constraints, broken_sub_scores
 from selfimprove.bench.estimate import closing, pairs_in
 from selfimprove.bench.failures import Failed
 from selfimprove.bench.measure import Bench, Measured
 from selfimprove.bench.seeds import Purpose, pair_seed, takes_seed
-from selfimprove.bench.sequential import candidate_first, judge, next_stake
 from selfimprove.bench.stats import median, relative_gain
 from selfimprove.contracts.benchmark import Pair
 from selfimprove.contracts.envelope import Draft, control, tool_call, tool_result

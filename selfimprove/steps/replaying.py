@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from selfimprove.bench.sequential import MOST_PAIRS, judge
+from selfimprove.bench.compare import MOST_PAIRS, judge
 from selfimprove.contracts.base import FAMILIES
 from selfimprove.contracts.benchmark import BenchmarkResult
 from selfimprove.contracts.envelope import Envelope

@@ -13,7 +13,7 @@ import pytest
 
 from selfimprove.app.replay import _differences
 from selfimprove.app.run import summary
-from selfimprove.bench.sequential import candidate_first
+from selfimprove.bench.compare import candidate_first
 from selfimprove.contracts.merge import MergeReport
 from selfimprove.contracts.significance import HOLDOUT_QUESTIONS
 from selfimprove.report import numbers

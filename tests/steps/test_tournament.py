@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from selfimprove.bench.compare import candidate_first, judge
 from selfimprove.bench.estimate import closing
-from selfimprove.bench.sequential import candidate_first, judge
 from selfimprove.contracts.benchmark import Pair, Sample
 from selfimprove.contracts.significance import Trial
 from selfimprove.steps.publishing import _confidence

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from selfimprove.bench.sequential import candidate_first, judge, least_pairs, next_stake
+from selfimprove.bench.compare import candidate_first, judge, least_pairs, next_stake
 from selfimprove.contracts.benchmark import Pair, Sample
 from selfimprove.contracts.significance import Judgement, Stake, Trial
 
