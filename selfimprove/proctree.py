@@ -191,6 +191,16 @@ def become_reaper() -> None:
     _reaping = True
 
 
+def collect(pid: int | None) -> None:
+    """Wait, for a second at most, until an orphan that became ours is gone, and collect it."""
+    if pid is None:
+        return
+    deadline = time.monotonic() + 1.0
+    with suppress(ChildProcessError):  # not ours: its parent, or init, collects it
+        while os.waitpid(pid, os.WNOHANG) == (0, 0) and time.monotonic() < deadline:
+            time.sleep(0.001)
+
+
 def _kill(pid: int, number: int) -> None:
     # gone meanwhile, or it changed its user: nothing we may do
     with suppress(ProcessLookupError, PermissionError):

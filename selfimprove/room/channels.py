@@ -6,6 +6,7 @@ What comes back through them is believed only once the command's whole tree is d
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -122,6 +123,12 @@ def shell(command: str | tuple[str, ...], result: str) -> tuple[str, ...]:
         return ("/bin/sh", "-c", command.replace("{result}", shlex.quote(result)))
     words = (word.replace("{result}", result) for word in command)
     return ("/bin/sh", "-c", 'exec "$@"', "sh", *words)  # the shell words a missing program
+
+
+def first_process(status: bytes) -> int | None:
+    """The first process of the namespace that bubblewrap made, as it is numbered outside."""
+    found = re.search(rb'"child-pid": *(\d+)', status)
+    return int(found[1]) if found else None
 
 
 def check_started(outcome: Outcome, status: bytes) -> None:

@@ -94,9 +94,7 @@ def _binaries() -> Iterable[Path]:
 
 def _try(bwrap: Path, *arguments: str) -> str:
     argv = (str(bwrap), *NAMESPACES, "--unshare-net", "--ro-bind", "/", "/", *arguments)
-    outcome = run_child(
-        Child(argv, Path("/"), {"PATH": os.defpath}, timeout=CHECK_S, contained=True)
-    )
+    outcome = run_child(Child(argv, Path("/"), {"PATH": os.defpath}, timeout=CHECK_S))
     if outcome.exit_code == 0:
         return ""
     said = outcome.stderr.decode(errors="replace").strip().splitlines()

@@ -18,6 +18,7 @@ from pathlib import Path
 from selfimprove.contracts.settings import Provide
 from selfimprove.errors import ConfigError
 from selfimprove.process import Child, Limits, Outcome, StopToken, base_env, run_child
+from selfimprove.proctree import collect
 from selfimprove.room.agent_view import (
     agent_mounts,
     check_agent_paths,
@@ -30,6 +31,7 @@ from selfimprove.room.channels import (
     as_arguments,
     check_started,
     counted,
+    first_process,
     handed_over,
     left_behind,
     programmed,
@@ -190,7 +192,10 @@ class Room:
             child = replace(self._child(job, words, Path("/"), env), contained=True)
             child = replace(child, pass_fds=(given, status.given, left.given, *more))
             outcome = run_child(child, self.stop)
-            check_started(outcome, status.read())
+            said = status.read()
+            # bubblewrap ends before its namespace does, whose first process then is our orphan
+            collect(first_process(said))
+            check_started(outcome, said)
             return replace(outcome, survivors=left_behind(left.read()))
 
     def _bare(self, job: Job, folder: Path, more: tuple[int, ...]) -> Outcome:

@@ -17,6 +17,7 @@ from room_machine import Machine, contained_only, script
 
 from selfimprove.errors import ConfigError, Stopped, ToolError
 from selfimprove.process import Outcome
+from selfimprove.proctree import become_reaper
 from selfimprove.room.job import Job
 
 Run = Callable[..., Outcome]
@@ -147,6 +148,16 @@ def test_daemons_die_with_the_job(machine: Machine, run: Run) -> None:
     assert run(code).exit_code == 0
     time.sleep(1.2)
     assert not (machine.tree / "escaped").exists()
+
+
+@contained_only
+def test_nothing_stays_a_zombie(run: Run) -> None:
+    become_reaper()  # as any job without a namespace makes us
+    for _ in range(3):
+        run("sleep 5 & true")
+    assert [
+        each.name() for each in psutil.Process().children() if each.status() == psutil.STATUS_ZOMBIE
+    ] == []
 
 
 @contained_only
