@@ -5,8 +5,9 @@
 
 In each round but the last three scripted executors write notes that nothing reads; in the last one
 of them makes the work 15% (noise) or 20% (timing) less. `timing` measures how long a loop takes
-while a second process burns the other core for random stretches of time. Every measurement is a
-process of its own in its own tree, as in any run.
+while a second process burns the other core for random stretches of time. It asks for gains of more
+than 2% (`min_effect`), as a stopwatch deserves: with none, one round in twenty may err. Every
+measurement is a process of its own in its own tree, as in any run.
 
 Exits with 1 where more no-ops were merged than may be (2 of 30 rounds with noise, none with
 timing) or the gain was not.
@@ -65,11 +66,12 @@ class Case:
     may_merge: int
     rounds: int
     loaded: bool
+    min_effect: float
 
 
 CASES = {
-    "noise": Case(NOISE, gain=0.15, may_merge=2, rounds=30, loaded=False),
-    "timing": Case(TIMING, gain=0.20, may_merge=0, rounds=20, loaded=True),
+    "noise": Case(NOISE, gain=0.15, may_merge=2, rounds=30, loaded=False, min_effect=0.0),
+    "timing": Case(TIMING, gain=0.20, may_merge=0, rounds=20, loaded=True, min_effect=0.02),
 }
 
 
@@ -103,7 +105,8 @@ def played(case: Case, rounds: int, folder: Path) -> tuple[State, Watch]:
 
     files = {"src/work": f"{START}\n", "bench.py": case.benchmark}
     files |= {f"src/notes_{place}": "0\n" for place in range(3)}
-    settings = {"number_of_agents": 3, "sandbox.mode": "auto", "patience": 1000}
+    settings: dict[str, Any] = {"number_of_agents": 3, "sandbox.mode": "auto", "patience": 1000}
+    settings["significance.min_effect"] = case.min_effect
     goal = goal_text("python3 bench.py")
     play = rehearse(folder, files, goal, settings, planner=plan, executor=set_numbers)
     watch = Watch()
