@@ -206,6 +206,7 @@ POINTS = {
     "point",
     ["executor", *(pytest.param(p, marks=pytest.mark.long) for p in POINTS if p != "executor")],
 )
+@pytest.mark.long
 def test_a_run_that_is_interrupted_is_resumed_without_paying_twice(
     program: Program, point: str
 ) -> None:

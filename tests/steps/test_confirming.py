@@ -403,6 +403,7 @@ def test_a_spent_held_out_benchmark_is_asked_no_more(stage: Stage) -> None:
     assert "as often as it may" in told["reason"]
 
 
+@pytest.mark.long
 def test_max_pairs_follows_from_the_time_there_is_and_replay_takes_it_from_the_trial(
     stage: Stage,
 ) -> None:
