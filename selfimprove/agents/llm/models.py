@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -38,8 +40,15 @@ def load(name: ModelName) -> None:
 async def opened(name: ModelName) -> AsyncIterator[Model]:
     """A model with a connection of its own, for one event loop."""
     timeout = httpx2.Timeout(SILENCE_S, connect=CONNECT_S)
-    async with httpx2.AsyncClient(timeout=timeout, follow_redirects=True) as client:
+    made = httpx2.AsyncClient(timeout=timeout, follow_redirects=True, verify=_trust())
+    async with made as client:
         yield _model(name, client)
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """Whom connections trust: reading the certificates takes 40 ms, so not for each question."""
+    return httpx2.create_ssl_context()
 
 
 def _model(name: ModelName, client: httpx2.AsyncClient) -> Model:
