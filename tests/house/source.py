@@ -26,13 +26,19 @@ class Import:
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    """A Python file, read by whatever rule asks for it first."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def modules() -> dict[str, ast.Module]:
     """Every module of the package, by its name."""
     found = {}
     for path in sorted((CHECKOUT / PACKAGE).rglob("*.py")):
         words = path.relative_to(CHECKOUT).with_suffix("").parts
         name = ".".join(words[:-1] if words[-1] == "__init__" else words)
-        found[name] = ast.parse(path.read_text(encoding="utf-8"))
+        found[name] = parsed(path)
     return found
 
 

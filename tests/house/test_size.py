@@ -8,18 +8,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from .source import CHECKOUT, PACKAGE, tracked
+from .source import CHECKOUT, PACKAGE, parsed, tracked
 
 FUNCTION_LINES, PARAMETERS = 70, 5
 FILE_LINES, TEST_FILE_LINES, MEDIAN_LINES = 400, 500, 120
 CODE = [path for path in tracked() if path.suffix == ".py"]
-HOUSE = [path for path in CODE if path.is_relative_to(CHECKOUT / PACKAGE)]
+HOUSE = {path for path in CODE if path.is_relative_to(CHECKOUT / PACKAGE)}
 
 
 def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef, bool]]:
     """Every function, where it is, and whether it belongs to the package."""
     for path in CODE:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 where = f"{path.relative_to(CHECKOUT)}:{node.lineno} {node.name}"
                 yield where, node, path in HOUSE
