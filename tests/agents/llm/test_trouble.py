@@ -37,6 +37,12 @@ def workspace(tmp_path: Path) -> Workspace:
     return make_workspace(tmp_path, {"src/a.py": "A = 1\n"}, timeout=60)
 
 
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a provider asks for is waited in full; the pauses of our own are short here."""
+    monkeypatch.setattr("selfimprove.agents.llm.patience.FIRST_PAUSE_S", 0.02)
+
+
 def troubles(*each: Trouble) -> Mapping[str, Any]:
     plan = dict(enumerate(each, 1))
     return {"trouble": plan.get, "prices": PRICES}
