@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import socket
@@ -28,6 +29,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("quick")
+
+# With the libraries' objects in one process, Python looks them through far too often.
+gc.set_threshold(20_000, 20, 20)
 
 GIT_IDENTITY = {
     f"GIT_{who}_{what}": value
