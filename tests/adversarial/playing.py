@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -41,10 +41,7 @@ class Played:
     """Files of the user's elsewhere, by path, as they stand afterwards."""
     connections: int
     """How often somebody knocked at a server of the host's."""
-    error: str = ""
-    """How the run ended, where it raised."""
-    wins: int = 0
-    notes: list[str] = field(default_factory=list)
+    wins: int
 
     def position(self, row: Row) -> int:
         """Which of the round's executors carried the row out, from 1."""
@@ -147,7 +144,7 @@ def perform(
         before.differences(user_state(open_target(play.repository.path))),
         {path: Path(path).read_text() for path in outside},
         connections,
-        wins=wins,
+        wins,
     )
 
 
@@ -185,15 +182,14 @@ def _untracked(play: Rehearsal, stage: Stage) -> None:
 
 
 def _outside(play: Rehearsal, folder: Path) -> list[str]:
-    """Files of the user's that nobody else may write: in the checkout, in its git, in HOME."""
+    """Files of the user's that nobody else may write, elsewhere; one more in the checkout."""
     home = Path(os.environ["HOME"])
     theirs = folder / "theirs"
     theirs.mkdir()
     places = [home / ".bashrc", home / ".gitconfig", theirs / "notes.txt"]
     for place in places:
         place.write_text("mine\n")
-    own = [play.repository.path / name for name in ("goal.md", "src/other.txt")]
-    own[1].write_text("mine\n")
+    play.repository.write({"src/other.txt": "mine\n"})
     return [str(place) for place in places]
 
 

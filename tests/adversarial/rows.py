@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,6 @@ class Row:
     twin: str = ""
     """An honest change of the same kind; the stage's own where empty."""
     twin_files: tuple[str, ...] = ()
-    open_at: Mapping[str, str] = field(default_factory=dict)
-    """Level -> why it is not stopped there."""
 
     def plan_files(self, twin: bool, main: str) -> tuple[str, ...]:
         """The files that its plan, or its twin's, names: none that reviews would refuse."""

@@ -70,7 +70,6 @@ ROWS = [
         "        return False\n"
         '    return True\n""")\n',
         Harmless(),
-        open_at={"off": "the network is the host's", "reduced": "the network is the host's"},
     ),
     Row(
         "E6",

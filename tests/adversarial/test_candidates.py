@@ -26,22 +26,16 @@ TABLES = (rows_benchmark, rows_channel, rows_work, rows_answers, rows_git, rows_
 ROWS = [row for table in TABLES for row in table.ROWS]
 BATCHES = batches(ROWS)
 HOME_OF = {row.name: name for name, together in BATCHES.items() for row in together}
-LEVEL = os.environ.get("ADVERSARIAL_LEVEL", "bubblewrap")
 
 
-def each(names: list[str]) -> pytest.MarkDecorator:
-    """One test for each row; the rows of one run in one worker."""
-    by_name = {row.name: row for row in ROWS}
-    return pytest.mark.parametrize(
-        "row",
-        [
-            pytest.param(by_name[name], id=name, marks=pytest.mark.xdist_group(HOME_OF[name]))
-            for name in names
-        ],
-    )
-
-
-NAMES = [row.name for row in ROWS]
+EACH_ROW = pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=row.name, marks=pytest.mark.xdist_group(HOME_OF[row.name]))
+        for row in ROWS
+    ],
+)
+"""One test for each row; the rows of one run in one worker."""
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +55,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Played]:
     return get
 
 
-@each(NAMES)
+@EACH_ROW
 def test_row(row: Row, played: Callable[[str], Played]) -> None:
     run = played(HOME_OF[row.name])
     found = run.result(row)
@@ -89,7 +83,7 @@ def test_row(row: Row, played: Callable[[str], Played]) -> None:
         assert found["status"] == "regression" or row.stage == "fresh"
 
 
-@each(NAMES)
+@EACH_ROW
 def test_twin(row: Row, played: Callable[[str], Played]) -> None:
     run = played(HOME_OF[row.name])
     found = run.result(row, 2)
