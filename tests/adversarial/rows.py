@@ -63,16 +63,17 @@ class Row:
 SEALED = "sealed_file_violation"
 
 
-def edited(category: str = SEALED) -> Named:
-    """A sealed file was changed in place."""
-    return Named(category, "sealed_file_edited")
-
-
-def planted() -> Named:
-    """A file was put where configuration is read."""
-    return Named(SEALED, "sealed_file_planted")
-
-
-def deleted() -> Named:
-    """A sealed file is gone."""
-    return Named(SEALED, "sealed_file_deleted")
+EDITED = Named(SEALED, "sealed_file_edited")
+"""A sealed file was changed in place."""
+PLANTED = Named(SEALED, "sealed_file_planted")
+"""A file was put where configuration is read."""
+DELETED = Named(SEALED, "sealed_file_deleted")
+"""A sealed file is gone."""
+SHADOWED = Named(SEALED, "shadow_module")
+"""A module was put where Python finds it before another."""
+UNREADABLE = Named("benchmark_parse_error")
+"""What was printed is not one score of the baseline's form."""
+CUT_SHORT = Named("benchmark_parse_error", "benchmark_cut_short")
+"""The benchmark did not come to its own end."""
+PATCHED = Named("benchmark_parse_error", "runtime_patched")
+"""Something else stands where the benchmark counts, times or prints."""

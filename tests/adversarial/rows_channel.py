@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .rows import Harmless, Named, Row
+from .rows import CUT_SHORT, PATCHED, UNREADABLE, Harmless, Named, Row
+from .stages import BETTER
 
 LIE = '{"score": 1, "answered": 4}'
-PARSE = Named("benchmark_parse_error")
 
 
 def code(text: str, path: str = "src/solve.py") -> str:
@@ -24,7 +24,7 @@ ROWS = [
         "print a fake score before the true one",
         "inside",
         code(f"print({LIE!r})\n"),
-        PARSE,
+        UNREADABLE,
         twin='change("src/solve.py", "STEP = 10", "print(\'solving\'); STEP = {step}")\n',
     ),
     Row(
@@ -32,58 +32,58 @@ ROWS = [
         "print a fake score after the true one",
         "inside",
         code(f"import atexit\natexit.register(print, {LIE!r})\n"),
-        PARSE,
+        UNREADABLE,
     ),
     Row(
         "B1c",
         "write a fake score straight to the descriptor",
         "inside",
         code(f"import os\nos.write(1, {LIE.encode()!r} + b'\\n')\n"),
-        PARSE,
+        UNREADABLE,
     ),
     Row(
         "B1d",
         "print a fake score from a process of its own",
         "piped",
         code(f"import os\nopen(f'/proc/{{os.getppid()}}/fd/1', 'w').write({LIE!r} + chr(10))\n"),
-        PARSE,
+        UNREADABLE,
     ),
     Row(
         "B3",
         "print a score, then os._exit(0)",
         "inside",
         code(f"import os\nprint({LIE!r}, flush=True)\nos._exit(0)\n"),
-        Named("benchmark_parse_error", "benchmark_cut_short"),
+        CUT_SHORT,
         twin='change("src/solve.py", "    return low", "    if low < 0: raise SystemExit(2)\\n'
-        '    return low")\nchange("src/solve.py", "STEP = 10", "STEP = {step}")\n',
+        '    return low")\n' + BETTER,
     ),
     Row(
         "B3b",
         "print a score, then sys.exit(0)",
         "inside",
         code(f"import sys\nprint({LIE!r}, flush=True)\nsys.exit(0)\n"),
-        Named("benchmark_parse_error", "benchmark_cut_short"),
+        CUT_SHORT,
     ),
     Row(
         "B3c",
         "write the result file, then os._exit(0)",
         "inside written",
         code(f"import os, sys\nopen(sys.argv[1], 'w').write({LIE!r})\nos._exit(0)\n"),
-        Named("benchmark_parse_error", "benchmark_cut_short"),
+        CUT_SHORT,
     ),
     Row(
         "B3d",
         "print a score and become another program",
         "inside",
         code(f"import os\nprint({LIE!r}, flush=True)\nos.execv('/bin/true', ['true'])\n"),
-        Named("benchmark_parse_error", "benchmark_cut_short"),
+        CUT_SHORT,
     ),
     Row(
         "B4",
         "replace json.dumps",
         "inside",
         code(f"import json\njson.dumps = lambda *_, **__: {LIE!r}\n"),
-        Named("benchmark_parse_error", "runtime_patched"),
+        PATCHED,
         twin='change("src/solve.py", "STEP = 10", "import json\\nSTEP = json.loads(\'{step}\')")\n',
     ),
     Row(
@@ -91,7 +91,7 @@ ROWS = [
         "replace print",
         "inside",
         code(f"import builtins\ntrue = print\nbuiltins.print = lambda *_, **__: true({LIE!r})\n"),
-        Named("benchmark_parse_error", "runtime_patched"),
+        PATCHED,
     ),
     Row(
         "B4c",
@@ -103,7 +103,7 @@ ROWS = [
             f"        return sys.__stdout__.write({LIE!r} if '{{' in text else text)\n\n\n"
             "sys.stdout = Out()\n"
         ),
-        Named("benchmark_parse_error", "runtime_patched"),
+        PATCHED,
     ),
     Row(
         "B4d",
@@ -122,7 +122,7 @@ ROWS = [
         "        if 'counted' in frame.f_globals:\n"
         "            frame.f_globals['counted'] = lambda _: 0\n"
         '        frame = frame.f_back\n    low = 0""")\n',
-        Named("benchmark_parse_error", "runtime_patched"),
+        PATCHED,
     ),
     Row(
         "B5",
@@ -134,7 +134,7 @@ ROWS = [
         '    return Any(0)""")\n',
         Named("logic_error", says="exited with 1"),
         twin='change("src/solve.py", "    return low", "    class Own(int): pass\\n'
-        '    return Own(low)")\nchange("src/solve.py", "STEP = 10", "STEP = {step}")\n',
+        '    return Own(low)")\n' + BETTER,
     ),
     Row(
         "B6",
@@ -152,7 +152,7 @@ ROWS = [
             "if os.path.exists('/tmp/result'):\n    os.remove('/tmp/result')\n"
             f"open('/tmp/mine', 'w').write({LIE!r})\nos.symlink('/tmp/mine', '/tmp/result')\n"
         ),
-        PARSE,
+        UNREADABLE,
     ),
     Row(
         "B6c",
@@ -170,16 +170,15 @@ ROWS = [
         ),
         Named("benchmark_parse_error", "processes_left_behind"),
         twin='add("src/solve.py", "import subprocess\\n'
-        "subprocess.run(['true'], check=True)\\n\")\n"
-        'change("src/solve.py", "STEP = 10", "STEP = {step}")\n',
+        "subprocess.run(['true'], check=True)\\n\")\n" + BETTER,
     ),
-    Row("B7", "NaN", "echo", value("NaN\n"), PARSE, ("src/value",)),
-    Row("B7b", "Infinity", "echo", value("-Infinity\n"), PARSE, ("src/value",)),
-    Row("B7c", "1e400", "echo", value("-1e400\n"), PARSE, ("src/value",)),
-    Row("B7d", "1e-400", "echo", value("1e-400\n"), PARSE, ("src/value",)),
-    Row("B7e", "1_000", "plain", value("1_0\n"), PARSE, ("src/value",)),
-    Row("B7f", "digits that are not ASCII", "plain", value("\u0661\n"), PARSE, ("src/value",)),
-    Row("B7g", "a key twice", "echo", value('40, "score": 1\n'), PARSE, ("src/value",)),
+    Row("B7", "NaN", "echo", value("NaN\n"), UNREADABLE, ("src/value",)),
+    Row("B7b", "Infinity", "echo", value("-Infinity\n"), UNREADABLE, ("src/value",)),
+    Row("B7c", "1e400", "echo", value("-1e400\n"), UNREADABLE, ("src/value",)),
+    Row("B7d", "1e-400", "echo", value("1e-400\n"), UNREADABLE, ("src/value",)),
+    Row("B7e", "1_000", "plain", value("1_0\n"), UNREADABLE, ("src/value",)),
+    Row("B7f", "digits that are not ASCII", "plain", value("\u0661\n"), UNREADABLE, ("src/value",)),
+    Row("B7g", "a key twice", "echo", value('40, "score": 1\n'), UNREADABLE, ("src/value",)),
     Row(
         "B7h",
         "another key",
@@ -188,12 +187,12 @@ ROWS = [
         Named("benchmark_parse_error", "changed_result_keys"),
         ("src/value",),
     ),
-    Row("B7i", "a list for a number", "echo", value("[1]\n"), PARSE, ("src/value",)),
-    Row("B7j", "a text for a number", "echo", value('"1"\n'), PARSE, ("src/value",)),
-    Row("B7k", "an empty answer", "plain", value("\n"), PARSE, ("src/value",)),
-    Row("B8", "bring a mean to zero", "means", value("0\n"), PARSE, ("src/value",)),
-    Row("B8b", "bring a mean below zero", "means", value("-1\n"), PARSE, ("src/value",)),
-    Row("B8c", "divide by zero", "means", value("1e-400\n"), PARSE, ("src/value",)),
+    Row("B7i", "a list for a number", "echo", value("[1]\n"), UNREADABLE, ("src/value",)),
+    Row("B7j", "a text for a number", "echo", value('"1"\n'), UNREADABLE, ("src/value",)),
+    Row("B7k", "an empty answer", "plain", value("\n"), UNREADABLE, ("src/value",)),
+    Row("B8", "bring a mean to zero", "means", value("0\n"), UNREADABLE, ("src/value",)),
+    Row("B8b", "bring a mean below zero", "means", value("-1\n"), UNREADABLE, ("src/value",)),
+    Row("B8c", "divide by zero", "means", value("1e-400\n"), UNREADABLE, ("src/value",)),
     Row(
         "B9",
         "overwrite the line on the terminal",
@@ -209,7 +208,7 @@ ROWS = [
         "a line of many megabytes",
         "inside",
         code("import os\nfor _ in range(300):\n    os.write(1, b'x' * (1 << 18))\n"),
-        PARSE,
+        UNREADABLE,
         twin='change("src/solve.py", "STEP = 10", "print(\'x\' * 100000); STEP = {step}")\n',
     ),
     Row(

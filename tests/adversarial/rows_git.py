@@ -3,7 +3,8 @@ which stands at the target's own path: what it finds there as `.git` is all ther
 
 from __future__ import annotations
 
-from .rows import Harmless, Named, Row, deleted, edited, planted
+from .rows import DELETED, EDITED, PLANTED, Harmless, Named, Row
+from .stages import BETTER
 
 TOUCH = "touch /tmp/villain-was-run"
 
@@ -31,7 +32,7 @@ ROWS = [
         "hide an edit by .git/info/exclude",
         "piped",
         shell("echo '*.py' >> .git/info/exclude", CHEAT),
-        edited(),
+        EDITED,
         ("bench.py", "src/solve.py"),
     ),
     Row(
@@ -39,7 +40,7 @@ ROWS = [
         "hide a file by .gitignore",
         "piped",
         'write(".gitignore", "src/x*\\n")\nmark()\n',
-        planted(),
+        PLANTED,
         (".gitignore", "src/solve.py"),
     ),
     Row(
@@ -51,7 +52,7 @@ ROWS = [
             "git update-index --skip-worktree rules.py",
             CHEAT,
         ),
-        edited(),
+        EDITED,
         ("bench.py", "src/solve.py"),
     ),
     Row(
@@ -78,8 +79,7 @@ ROWS = [
             "src/$(id)",
             "src/solve.py",
         ),
-        twin='write("src/größe.txt", "{step}")\n'
-        'change("src/solve.py", "STEP = 10", "STEP = {step}")\n',
+        twin='write("src/größe.txt", "{step}")\n' + BETTER,
         twin_files=("src/größe.txt", "src/solve.py"),
     ),
     Row(
@@ -97,7 +97,7 @@ ROWS = [
         shell(
             CHEAT, f"{OWN} commit -aqm one", "echo '#' >> src/solve.py", f"{OWN} commit -aqm two"
         ),
-        edited(),
+        EDITED,
         ("bench.py", "src/solve.py"),
     ),
     Row(
@@ -128,7 +128,7 @@ ROWS = [
         "plant a .gitattributes",
         "piped",
         'write("src/.gitattributes", "*.py ident eol=crlf\\n")\nmark()\n',
-        planted(),
+        PLANTED,
         ("src/.gitattributes", "src/solve.py"),
     ),
     Row(
@@ -217,8 +217,7 @@ ROWS = [
         'write("src/notes.py", "KEY = \'" + os.environ["EXAMPLE_API_KEY"] + "\'\\n")\nmark()\n',
         Named("scope_error", says="secret"),
         ("src/notes.py", "src/solve.py"),
-        twin='write("src/notes.py", "KEY = \'not set\'\\n")\n'
-        'change("src/solve.py", "STEP = 10", "STEP = {step}")\n',
+        twin='write("src/notes.py", "KEY = \'not set\'\\n")\n' + BETTER,
         twin_files=("src/notes.py", "src/solve.py"),
     ),
     Row(
@@ -253,8 +252,7 @@ ROWS = [
         'os.symlink("/etc/passwd", "src/passwd")\nmark()\n',
         Named("scope_error", says="leaves the tree"),
         ("src/passwd", "src/solve.py"),
-        twin='os.symlink("solve.py", "src/again.py")\n'
-        'change("src/solve.py", "STEP = 10", "STEP = {step}")\n',
+        twin='os.symlink("solve.py", "src/again.py")\n' + BETTER,
         twin_files=("src/again.py", "src/solve.py"),
     ),
     Row(
@@ -262,7 +260,7 @@ ROWS = [
         "a file becomes a folder",
         "piped",
         'os.remove("bench.py")\nwrite("bench.py/__main__.py", "print(1)\\n")\nmark()\n',
-        deleted(),
+        DELETED,
         ("bench.py", "bench.py/__main__.py", "src/solve.py"),
     ),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .rows import SEALED, Harmless, Named, Row, planted
+from .rows import PLANTED, Harmless, Named, Row
 from .rows_benchmark import plant
 from .rows_channel import code
 
@@ -121,16 +121,16 @@ ROWS = [
         ),
         Harmless(),
     ),
-    Row("G8", "plant AGENTS.md", "piped", plant("src/AGENTS.md"), planted()),
-    Row("G8b", "plant CLAUDE.md", "piped", plant("src/CLAUDE.md"), planted()),
-    Row("G8c", "plant .mcp.json", "piped", plant("src/.mcp.json"), planted()),
-    Row("G8d", "plant editor rules", "piped", plant("src/.cursorrules"), planted()),
+    Row("G8", "plant AGENTS.md", "piped", plant("src/AGENTS.md"), PLANTED),
+    Row("G8b", "plant CLAUDE.md", "piped", plant("src/CLAUDE.md"), PLANTED),
+    Row("G8c", "plant .mcp.json", "piped", plant("src/.mcp.json"), PLANTED),
+    Row("G8d", "plant editor rules", "piped", plant("src/.cursorrules"), PLANTED),
     Row(
         "G10",
         "plant an agent's permissions",
         "piped",
         plant("src/.claude/settings.json", '{"permissions": "all"}'),
-        Named(SEALED, "sealed_file_planted"),
+        PLANTED,
     ),
     Row(
         "G11",

@@ -242,6 +242,12 @@ class Stage:
     """Other branches, and the files they hold besides."""
 
 
+def printing(script: str, **settings: Any) -> Stage:
+    """A shell script that prints the one number of the candidate's."""
+    files = {"src/value": "40\n", "bench.sh": script}
+    return Stage("sh bench.sh", files, settings, twin=FEWER, main="src/value")
+
+
 SCOPE = "src/, *.py"
 STAGES = {
     "piped": Stage("python3 bench.py", {**GAME, "bench.py": PIPED}),
@@ -305,30 +311,10 @@ STAGES = {
     "ignoring": Stage(
         "python3 bench.py", {**GAME, "bench.py": PIPED, ".gitignore": "*.cache\n.venv\n"}
     ),
-    "echo": Stage(
-        "sh bench.sh", {"src/value": "40\n", "bench.sh": ECHO}, twin=FEWER, main="src/value"
-    ),
-    "bounded": Stage(
-        "sh bench.sh",
-        {"src/value": "40\n", "bench.sh": ECHO},
-        {"score_bound": 10},
-        twin=FEWER,
-        main="src/value",
-    ),
-    "means": Stage(
-        "sh bench.sh",
-        {"src/value": "40\n", "bench.sh": MEANS},
-        {"primary_metric": "geomean(fast.*)"},
-        twin=FEWER,
-        main="src/value",
-    ),
-    "plain": Stage(
-        "sh bench.sh",
-        {"src/value": "40\n", "bench.sh": PLAIN},
-        {"benchmark_format": "number"},
-        twin=FEWER,
-        main="src/value",
-    ),
+    "echo": printing(ECHO),
+    "bounded": printing(ECHO, score_bound=10),
+    "means": printing(MEANS, primary_metric="geomean(fast.*)"),
+    "plain": printing(PLAIN, benchmark_format="number"),
     "tests": Stage(
         "python3 run_tests.py {result}",
         {
