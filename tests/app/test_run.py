@@ -202,11 +202,8 @@ POINTS = {
 }
 
 
-@pytest.mark.parametrize(
-    "point",
-    ["executor", *(pytest.param(p, marks=pytest.mark.long) for p in POINTS if p != "executor")],
-)
 @pytest.mark.long
+@pytest.mark.parametrize("point", POINTS)
 def test_a_run_that_is_interrupted_is_resumed_without_paying_twice(
     program: Program, point: str
 ) -> None:

@@ -4,59 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_parse import GOAL
 
 from selfimprove.contracts.goal import Goal
 from selfimprove.errors import ConfigError
 from selfimprove.goalfile import checked_copy, parse_goal, render_goal
-
-GOAL = """\
-# Faster orders
-
-## Objective
-Reduce the p95 latency of order handling.
-
-Customers wait; see the dashboard.
-
-## Target Metric
-- **Metric name**: `p95_ms`
-- **Target value**: < 120 ms
-- **Direction**: lower
-
-## Scope
-- **In scope**: `orders/`, `lib/*.py`
-- **Out of scope**:
-  - `orders/legacy/` (frozen)
-  - docs/
-- **Hidden**: secrets.toml
-
-## Benchmark
-- **Command**: `python bench.py --json`
-- **Format**: JSON
-- **Timeout**: 20m
-- **Sealed**: fixtures/
-
-## Guards
-All of these must hold:
-- unit tests: `python -m pytest -q` (timeout 5m)
-- `ruff check .`
-- accuracy >= 0.98
-- memory_mb: lower_is_better, tolerance 5%
-
-## Phases
-| Phase | Focus | Sub-Score Targets | Status |
-|-------|-------|-------------------|--------|
-| phase_1 | Primary dimension | dim_a >= 90.0 | active |
-| phase_2 | Secondary dimension | dim_b <= 50.0, dim_c > 3 | pending |
-
-## Milestones
-- halfway: score <= 200
-- score < 130
-
-## Experiment Ideas
-- Cache the schema
-  between calls
-- `orders/pricing.py::CHUNK = 1, 2, 4`
-"""
 
 LINES = GOAL.split("\n")
 MARKS = [

@@ -28,9 +28,9 @@ from selfimprove.store.record import envelopes
 from selfimprove.store.state import State
 from selfimprove.testing.rehearsal import Rehearsal, number_plan, set_numbers
 
+from .test_tournament import IMPROVE, NOISE
+
 Stage = Callable[..., Rehearsal]
-NOISE = 'printf \'{"score": %d.%s%s}\\n\' $sum "$(date +%N)" "$parts"\n'
-IMPROVE = "refs/heads/improve/lower_the_score"
 ONE = {"number_of_agents": 1}
 
 
@@ -370,10 +370,7 @@ def test_files_of_the_held_out_benchmark_are_in_no_agents_tree_and_are_sealed(
         settings=settings,
     )
     if where == "uncommitted":
-        for path, text in files.items():
-            place = play.repository.path / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text)
+        play.repository.write(files)
         play.settings["holdout_command"] = "sh secret/score.sh secret/data/rows"
     outcome = play.run(max_iterations=1)
     assert (seen, reached) == ([], [])

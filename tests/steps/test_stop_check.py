@@ -14,6 +14,8 @@ from selfimprove.process import StopToken
 from selfimprove.testing import failing, goal_text
 from selfimprove.testing.rehearsal import Rehearsal, number_plan, stopping
 
+from .test_tournament import NOISE
+
 Stage = Callable[..., Rehearsal]
 ONE = {"number_of_agents": 1, "quality_threshold": 0.0}
 FIXED = number_plan("a", 20)
@@ -114,11 +116,10 @@ class Hurry(Deadline):
 
 def noisy_two(stage: Stage) -> Rehearsal:
     """A gain in each round on a benchmark that varies a little."""
-    score = 'printf \'{"score": %d.%s%s}\\n\' $sum "$(date +%N)" "$parts"\n'
     settings = {"alpha": 0.2, "max_pairs": 6, "closing_pairs": 2}
     return stage(
         planner=[number_plan("a", 20), number_plan("a", 10)],
-        score=score,
+        score=NOISE,
         settings={**ONE, **{f"significance.{name}": value for name, value in settings.items()}},
     )
 
