@@ -247,26 +247,32 @@ def test_a_runner_up_that_conflicts_is_not_stacked_and_taught_no_lesson(stage: S
 
 
 @pytest.mark.parametrize(
-    ("numbers", "settings", "name"),
+    ("numbers", "settings", "name", "told"),
     [
-        ({"a": 20}, {"constraints": ["a >= 25"]}, "a >= 25"),
-        ({"a": 20}, {"constraints": ["files_changed < 1"]}, "files_changed < 1"),
+        ({"a": 20}, {"constraints": ["a >= 25"]}, "a >= 25", " is false: a is 20"),
+        (
+            {"a": 20},
+            {"constraints": ["files_changed < 1", "score <= 1000"]},
+            "files_changed < 1",
+            " is false: files_changed is 1",
+        ),
         (
             {"a": 20, "b": 33},
             {"sub_scores": {"b": {"direction": "lower_is_better", "tolerance": 0.05}}},
             "b",
+            "",
         ),
     ],
 )
 def test_a_better_score_that_breaks_a_condition_is_not_merged(
-    stage: Stage, numbers: dict[str, int], settings: dict[str, Any], name: str
+    stage: Stage, numbers: dict[str, int], settings: dict[str, Any], name: str, told: str
 ) -> None:
     play = stage(planner=plan_of(numbers), settings=ONE | settings)
     play.run(max_iterations=1)
     report = report_of(play)
     assert (report["status"], report["regressions_detected"]) == ("no_improvement", True)
     assert report["evidence"]["confirmations"][0]["regressions"] == [name]
-    assert name in report["reason"]
+    assert f"{name}{told}" in report["reason"]
     assert IMPROVE not in play.refs()
     loser = play.document("state/iteration_history/round_1.json")["losers"][0]
     assert name in loser["failure_analysis"]["why"]
