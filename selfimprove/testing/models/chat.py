@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from selfimprove.testing.models.said import Say, Tokens, ToolCall, Turn
+from selfimprove.testing.models.said import Say, Tokens, ToolCall, Turn, halves, text_of
 
 Body = dict[str, Any]
 
@@ -18,7 +18,7 @@ def turn_of(body: Body) -> Turn:
     turns = 0
     for message in body["messages"]:
         if message["role"] == "user":
-            prompt.append(_text(message["content"]))
+            prompt.append(text_of(message["content"]))
         elif message["role"] == "assistant":
             turns += 1
             for call in message.get("tool_calls") or []:
@@ -26,7 +26,7 @@ def turn_of(body: Body) -> Turn:
                 calls[call["id"]] = ToolCall(function["name"], json.loads(function["arguments"]))
         elif message["role"] == "tool":
             asked = calls[message["tool_call_id"]]
-            result = _text(message["content"])
+            result = text_of(message["content"])
             calls[message["tool_call_id"]] = ToolCall(asked.name, asked.arguments, result)
     tools = tuple(tool["function"]["name"] for tool in body.get("tools", []))
     return Turn(body["model"], "\n".join(prompt), tools, tuple(calls.values()), turns)
@@ -40,17 +40,14 @@ def blocks_of(body: Body) -> list[Body]:
 def stream(turn: Turn, say: Say, tokens: Tokens, output: int) -> Iterator[Body]:
     """The chunks of an answer, the last with its usage."""
     yield _chunk(turn, {"role": "assistant", "content": ""})
-    half = len(say.text) // 2
-    for part in (say.text[:half], say.text[half:]):
+    for part in halves(say.text):
         if part:
             yield _chunk(turn, {"content": part})
     for index, call in enumerate(say.calls):
-        text = json.dumps(call.arguments)
         about: Body = {"index": index, "id": f"call_{turn.turn}_{index}", "type": "function"}
         name = {"name": call.name, "arguments": ""}
         yield _chunk(turn, {"tool_calls": [{**about, "function": name}]})
-        half = len(text) // 2
-        for part in (text[:half], text[half:]):
+        for part in halves(json.dumps(call.arguments)):
             yield _chunk(turn, {"tool_calls": [{"index": index, "function": {"arguments": part}}]})
     why = "content_filter" if say.refuses else "tool_calls" if say.calls else "stop"
     yield _chunk(turn, {}, why)
@@ -72,9 +69,3 @@ def _chunk(turn: Turn, delta: Body, why: str | None = None) -> Body:
 def error(kind: str, message: str) -> Body:
     """An error as this interface words it."""
     return {"error": {"type": kind, "message": message, "code": None, "param": None}}
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(part.get("text", "") for part in content or [])

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from selfimprove.testing.models.said import Say, Tokens, ToolCall, Turn
+from selfimprove.testing.models.said import Say, Tokens, ToolCall, Turn, halves, text_of
 
 Body = dict[str, Any]
 Event = tuple[str, Body]
@@ -18,8 +18,7 @@ def turn_of(body: Body) -> Turn:
     calls: dict[str, ToolCall] = {}
     turns = 0
     for message in body["messages"]:
-        content = message["content"]
-        parts = _parts(content)
+        parts = _parts(message["content"])
         turns += message["role"] == "assistant"
         for part in parts:
             if part["type"] == "text" and message["role"] == "user":
@@ -28,7 +27,7 @@ def turn_of(body: Body) -> Turn:
                 calls[part["id"]] = ToolCall(part["name"], part["input"])
             elif part["type"] == "tool_result":
                 asked = calls[part["tool_use_id"]]
-                result = _text(part.get("content", ""))
+                result = text_of(part.get("content", ""))
                 calls[part["tool_use_id"]] = ToolCall(asked.name, asked.arguments, result)
     tools = tuple(tool["name"] for tool in body.get("tools", []))
     return Turn(body["model"], "\n".join(prompt), tools, tuple(calls.values()), turns)
@@ -40,9 +39,7 @@ def blocks_of(body: Body) -> list[Body]:
     blocks: list[Body] = list(body.get("tools", []))
     blocks += [{"type": "text", "text": system}] if isinstance(system, str) else system
     for message in body["messages"]:
-        content = message["content"]
-        parts = _parts(content)
-        blocks += [{**part, "of": message["role"]} for part in parts]
+        blocks += [{**part, "of": message["role"]} for part in _parts(message["content"])]
     return blocks
 
 
@@ -50,14 +47,9 @@ def pieces(say: Say, turns: int) -> list[tuple[Body, list[Body]]]:
     """Each content block: its start and its deltas."""
     found: list[tuple[Body, list[Body]]] = []
     if say.text:
-        half = len(say.text) // 2
-        deltas = [
-            {"type": "text_delta", "text": part} for part in (say.text[:half], say.text[half:])
-        ]
+        deltas = [{"type": "text_delta", "text": part} for part in halves(say.text)]
         found.append(({"type": "text", "text": ""}, deltas))
     for number, call in enumerate(say.calls):
-        text = json.dumps(call.arguments)
-        half = len(text) // 2
         start = {
             "type": "tool_use",
             "id": f"toolu_{turns}_{number}",
@@ -66,7 +58,7 @@ def pieces(say: Say, turns: int) -> list[tuple[Body, list[Body]]]:
         }
         deltas = [
             {"type": "input_json_delta", "partial_json": part}
-            for part in (text[:half], text[half:])
+            for part in halves(json.dumps(call.arguments))
         ]
         found.append((start, deltas))
     return found
@@ -100,9 +92,3 @@ def error(kind: str, message: str) -> Body:
 
 def _parts(content: str | list[Body]) -> list[Body]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(part.get("text", "") for part in content)

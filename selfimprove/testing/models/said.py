@@ -101,6 +101,19 @@ class Ledger:
             self.usd += price.cache_write * tokens.cache_write / 1e6
 
 
+def text_of(content: str | list[dict[str, Any]] | None) -> str:
+    """The text of a message's content, a line for each of its parts."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.get("text", "") for part in content or [])
+
+
+def halves(text: str) -> tuple[str, str]:
+    """A text in two parts, as streams carry it; the first is what a broken one still carried."""
+    half = len(text) // 2
+    return text[:half], text[half:]
+
+
 def count(text: str) -> int:
     """How many tokens a text is here: four characters each, rounded up."""
     return (len(text) + 3) // 4

@@ -14,7 +14,16 @@ from typing import Any, Self
 
 from selfimprove.testing.models import chat, messages
 from selfimprove.testing.models.caching import Cache
-from selfimprove.testing.models.said import Brain, Ledger, Prices, Say, Tokens, Turn, count
+from selfimprove.testing.models.said import (
+    Brain,
+    Ledger,
+    Prices,
+    Say,
+    Tokens,
+    Turn,
+    count,
+    halves,
+)
 from selfimprove.testing.models.trouble import Cut, Fail, Hang, Plan, Refuse, Trouble, never
 
 KEY = "key-for-tests"
@@ -143,9 +152,8 @@ class _Handler(BaseHTTPRequestHandler):
         about: tuple[Turn, Say, Tokens],
     ) -> None:
         turn, say, read = about
-        paid = paid_text(say)
         broken = isinstance(trouble, Cut | Fail)
-        sent, output = (_half(events, say)) if broken else (events, max(1, sum(map(count, paid))))
+        sent, output = _half(events, say) if broken else (events, _paid(say))
         self.owner.ledger.book(turn, read, output)
         if broken:
             with self.owner.ledger.lock:
@@ -195,19 +203,21 @@ def paid_text(say: Say) -> list[str]:
     ]
 
 
+def _paid(say: Say) -> int:
+    """Tokens of a whole answer."""
+    return max(1, sum(map(count, paid_text(say))))
+
+
 def _half(events: list[bytes], say: Say) -> tuple[list[bytes], int]:
     """An answer broken off after the first half of its first block, and what that costs."""
-    first = paid_text(say)[0]
-    place = next(
-        n
-        for n, event in enumerate(events)
-        if json.dumps(first[: len(first) // 2])[1:-1].encode() in event
-    )
-    return events[: place + 1], max(1, count(first[: len(first) // 2]))
+    first, _ = halves(paid_text(say)[0])
+    sign = json.dumps(first)[1:-1].encode()
+    place = next(n for n, event in enumerate(events) if sign in event)
+    return events[: place + 1], max(1, count(first))
 
 
 def _events(wire: Any, turn: Turn, say: Say, read: Tokens) -> Iterator[bytes]:
-    output = max(1, sum(map(count, paid_text(say))))
+    output = _paid(say)
     if wire is messages:
         for name, data in messages.stream(turn, say, read, output):
             yield f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode()
