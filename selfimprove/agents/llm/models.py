@@ -14,7 +14,7 @@ import httpx2
 from pydantic_ai.models import Model
 
 from selfimprove.agents.llm.limits import MAX_TOKENS
-from selfimprove.agents.llm.names import COMPATIBLE, ModelName
+from selfimprove.agents.llm.names import COMPATIBLE, NO_KEY, ModelName
 
 if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
@@ -27,8 +27,6 @@ CLIENTS = {
     "openai": "pydantic_ai.models.openai",
     COMPATIBLE: "pydantic_ai.models.openai",
 }
-NO_KEY = "none"
-"""What a compatible server is sent where no key is set; those that run locally take anything."""
 
 
 def load(name: ModelName) -> None:

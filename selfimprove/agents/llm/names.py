@@ -18,6 +18,8 @@ KEYS = {
     COMPATIBLE: "OPENAI_COMPATIBLE_API_KEY",
 }
 """Scheme -> the variable with its key. A compatible server is never sent the key for OpenAI."""
+NO_KEY = "none"
+"""What a compatible server is sent where no key is set; those that run locally take anything."""
 PACKAGES = {"anthropic": "anthropic", "openai": "openai", COMPATIBLE: "openai"}
 
 

@@ -130,8 +130,8 @@ def _tokens(stream: StreamedResponse, messages: list[ModelMessage], *, whole: bo
     used = stream.usage
     read, written = used.input_tokens, used.output_tokens
     if not whole:
-        said = sum(len(str(getattr(part, "content", ""))) for part in stream.get().parts)
-        said += sum(len(_arguments(part)) for part in stream.get().parts)
+        parts = stream.get().parts
+        said = sum(len(str(getattr(part, "content", ""))) + len(_arguments(part)) for part in parts)
         written = max(written, estimated(said))
     if not read:
         read = estimated(_characters(messages))

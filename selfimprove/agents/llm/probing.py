@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 
-from selfimprove.agents.llm.names import COMPATIBLE, KEYS, ModelName
+from selfimprove.agents.llm.names import COMPATIBLE, KEYS, NO_KEY, ModelName
 from selfimprove.errors import ConfigError
 
 ADDRESSES = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
@@ -42,7 +42,7 @@ def _asked(name: ModelName, client: httpx2.Client) -> httpx2.Response:
     if name.scheme == "anthropic":
         headers = {"x-api-key": name.key, "anthropic-version": VERSION}
         return client.get(f"{address}/v1/models/{name.model}", headers=headers)
-    headers = {"authorization": f"Bearer {name.key or 'none'}"}
+    headers = {"authorization": f"Bearer {name.key or NO_KEY}"}
     if name.scheme == COMPATIBLE:
         return client.get(f"{address}/models", headers=headers)
     return client.get(f"{address}/models/{name.model}", headers=headers)
