@@ -62,6 +62,8 @@ class _Known:
     failed: dict[str, Outcome] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
     """Commit -> the name of its export."""
+    changed: dict[str, Mapping[str, Entry] | None] = field(default_factory=dict)
+    """Commit -> its files that differ from the base's; None where it is exported whole."""
 
 
 class Layers:
@@ -159,6 +161,7 @@ class Layers:
         }
         for commit in commits:
             self._known.keys.pop(commit, None)
+            self._known.changed.pop(commit, None)
             for place in self._known.made.pop(commit, set()) - shared:
                 remove_tree(place)
 
@@ -219,7 +222,10 @@ class Layers:
             return None
         if self._export_key(commit) == self._export_key(self.overlay.base_commit):
             return None
-        return edits(self.quarantine, commit, self.overlay, self.room.provided_inside())
+        if commit not in self._known.changed:  # every measurement asks, and all paths are looked at
+            firm = self.room.provided_inside()
+            self._known.changed[commit] = edits(self.quarantine, commit, self.overlay, firm)
+        return self._known.changed[commit]
 
     def _export_key(self, commit: str) -> str:
         """What an export is made of, as a name: commits of the same files share one."""
