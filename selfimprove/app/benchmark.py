@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from selfimprove.app.common import confirmation, measuring_trusted, say, where, with_environment
 from selfimprove.bench.failures import Failed
-from selfimprove.bench.seeds import pair_seed, takes_seed
+from selfimprove.bench.seeds import seed_for
 from selfimprove.bench.stats import mean, median, spread
 from selfimprove.contracts.settings import Settings
 from selfimprove.errors import ConfigError
@@ -38,10 +38,9 @@ def benchmark(options: BenchmarkOptions) -> int:
             confirmation(yes=options.yes)(site, state, deps)
         commit = state.incumbent.commit if state.incumbent else facts.base_commit
         settings = site.config.settings
-        seeded = takes_seed(settings.benchmark_command, settings.seed_env)
         scores, seconds = [], []
         for index in range(options.runs or RUNS):
-            seed = pair_seed(facts.seed_key, 0, index, "baseline") if seeded else None
+            seed = seed_for(settings, facts.seed_key, 0, index, "baseline")
             found = deps.bench.measure(commit, f"benchmark/{index + 1}.log", seed)
             if isinstance(found, Failed):
                 raise ConfigError(

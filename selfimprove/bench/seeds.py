@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Literal
 
+from selfimprove.contracts.settings import Settings
+
 Purpose = Literal["baseline", "screening", "tournament", "confirmation", "closing", "final"]
 
 PLACEHOLDER = "{seed}"
@@ -21,6 +23,15 @@ def pair_seed(key: str, round_number: int, pair: int, purpose: Purpose = "tourna
 def takes_seed(command: str, seed_env: str) -> bool:
     """Whether a benchmark can be given a seed at all."""
     return bool(seed_env) or PLACEHOLDER in command
+
+
+def seed_for(
+    settings: Settings, key: str, round_number: int, index: int, purpose: Purpose
+) -> int | None:
+    """The seed of a run or a pair; None where the benchmark takes none."""
+    if not takes_seed(settings.benchmark_command, settings.seed_env):
+        return None
+    return pair_seed(key, round_number, index, purpose)
 
 
 def seeded(command: str, seed: int | None, seed_env: str) -> tuple[str, Mapping[str, str]]:

@@ -14,7 +14,7 @@ from typing import Any
 from selfimprove.agents.offline.profile import profiled_command, read_profile
 from selfimprove.bench.failures import Failed
 from selfimprove.bench.measure import Measured
-from selfimprove.bench.seeds import pair_seed, takes_seed
+from selfimprove.bench.seeds import seed_for
 from selfimprove.bench.stats import median
 from selfimprove.contracts.base import utc_now
 from selfimprove.contracts.benchmark import Fingerprint, Inside, Measurement, Sample
@@ -138,8 +138,7 @@ def measure_baseline(state: State, deps: Deps, mark_of: Callable[[Facts], Finger
 
 def _one_run(state: State, deps: Deps, facts: Facts) -> Drafts:
     settings, index = deps.config.settings, len(state.samples)
-    seeded = takes_seed(settings.benchmark_command, settings.seed_env)
-    seed = pair_seed(facts.seed_key, 0, index, "baseline") if seeded else None
+    seed = seed_for(settings, facts.seed_key, 0, index, "baseline")
     call = tool_call(
         f"setup/baseline_{index + 1}",
         "benchmark.run",
@@ -177,8 +176,7 @@ def _profile(deps: Deps, facts: Facts) -> Generator[Draft, State, dict[str, Any]
     settings = deps.config.settings
     call = tool_call("setup/profile", "benchmark.profile", commit=facts.base_commit)
     yield call
-    seeded = takes_seed(settings.benchmark_command, settings.seed_env)
-    seed = pair_seed(facts.seed_key, 0, 0, "baseline") if seeded else None
+    seed = seed_for(settings, facts.seed_key, 0, 0, "baseline")
     written = deps.bench.answer_of(
         profiled_command(settings.benchmark_command),
         facts.base_commit,
@@ -215,10 +213,9 @@ def remeasure(
     assert state.incumbent is not None
     assert state.facts is not None
     settings, key = deps.config.settings, state.facts.seed_key
-    seeded = takes_seed(settings.benchmark_command, settings.seed_env)
     samples = []
     for index in range(RUNS):
-        seed = pair_seed(key, state.number, index, "baseline") if seeded else None
+        seed = seed_for(settings, key, state.number, index, "baseline")
         log = f"round_0/again_{index + 1}.log"
         found = deps.bench.measure(state.incumbent.commit, log, seed)
         if isinstance(found, Failed):

@@ -12,7 +12,7 @@ from typing import Literal
 
 from selfimprove.bench.failures import Failed
 from selfimprove.bench.measure import Measured
-from selfimprove.bench.seeds import pair_seed, takes_seed
+from selfimprove.bench.seeds import seed_for
 from selfimprove.bench.stats import median, relative_gain, spread
 from selfimprove.contracts.benchmark import Sample
 from selfimprove.deps import Deps
@@ -125,10 +125,7 @@ class Canaries:
         return self.deps.workshop.editable(self.facts.base_commit)
 
     def _seed(self) -> int | None:
-        settings = self.deps.config.settings
-        if not takes_seed(settings.benchmark_command, settings.seed_env):
-            return None
-        return pair_seed(self.facts.seed_key, 0, 0, "baseline")
+        return seed_for(self.deps.config.settings, self.facts.seed_key, 0, 0, "baseline")
 
     def _measure(
         self, label: str, edit: Callable[[bytes], bytes], paths: list[str]

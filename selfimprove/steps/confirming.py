@@ -14,7 +14,7 @@ from selfimprove.bench.conditions import Broken, broken_constraints, broken_sub_
 from selfimprove.bench.estimate import closing, pairs_in
 from selfimprove.bench.failures import Failed
 from selfimprove.bench.measure import Bench, Measured
-from selfimprove.bench.seeds import Purpose, pair_seed, takes_seed
+from selfimprove.bench.seeds import Purpose, seed_for
 from selfimprove.bench.stats import median, relative_gain
 from selfimprove.contracts.benchmark import Pair
 from selfimprove.contracts.envelope import Draft, control, tool_call, tool_result
@@ -255,14 +255,11 @@ def _both(state: State, deps: Deps, args: dict[str, Any], sides: Sides) -> Pair 
 
 
 def _seed(state: State, deps: Deps, sides: Sides, index: int) -> int | None:
-    settings = deps.config.settings
-    if not takes_seed(settings.benchmark_command, settings.seed_env):
-        return None
     assert state.facts is not None
     executors = list(round_of(state).executors)
     position = executors.index(sides.executor) if sides.executor in executors else len(executors)
-    number = round_of(state).number
-    return pair_seed(state.facts.seed_key, number, 100 * position + index, sides.purpose)
+    key, number = state.facts.seed_key, round_of(state).number
+    return seed_for(deps.config.settings, key, number, 100 * position + index, sides.purpose)
 
 
 def estimate(state: State, pairs: Sequence[Pair]) -> Estimate | None:

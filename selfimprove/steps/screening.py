@@ -16,7 +16,7 @@ from selfimprove.bench import screening
 from selfimprove.bench.failures import Failed
 from selfimprove.bench.measure import Measured
 from selfimprove.bench.screening import Race
-from selfimprove.bench.seeds import pair_seed, takes_seed
+from selfimprove.bench.seeds import seed_for
 from selfimprove.contracts.benchmark import INCUMBENT, BenchmarkResult, FailureAnalysis
 from selfimprove.contracts.envelope import Draft, control, tool_call, tool_result
 from selfimprove.deps import Deps
@@ -183,11 +183,9 @@ def _told(call: Draft, found: Measured, name: str, raw: bool = False) -> Draft:
 
 def _seed(state: State, deps: Deps, index: int) -> int | None:
     """The seed of a run, the same for all candidates of a round, where the benchmark takes one."""
-    settings = deps.config.settings
-    if not takes_seed(settings.benchmark_command, settings.seed_env):
-        return None
     assert state.facts is not None
-    return pair_seed(state.facts.seed_key, round_of(state).number, index, "screening")
+    key, number = state.facts.seed_key, round_of(state).number
+    return seed_for(deps.config.settings, key, number, index, "screening")
 
 
 def result_of(state: State, name: str) -> BenchmarkResult:
