@@ -42,6 +42,14 @@ def with_executor(state: State, executor_id: str, **changes: Any) -> State:
     return with_round(state, executors=executors)
 
 
+def with_confirmation(state: State, **changes: Any) -> State:
+    """The state with fields of the confirmation under way replaced."""
+    tournament = round_of(state).tournament
+    *earlier, last = tournament.confirmations
+    confirmations = [*earlier, changed(last, **changes)]
+    return with_round(state, tournament=changed(tournament, confirmations=confirmations))
+
+
 def with_settings(state: State, **changes: Any) -> State:
     """The state with fields of agent-settings replaced."""
     if state.settings is None:

@@ -16,6 +16,7 @@ from selfimprove.contracts.significance import Estimate, Judgement, Trial
 from selfimprove.store.changes import (
     changed,
     round_of,
+    with_confirmation,
     with_executor,
     with_planner,
     with_report,
@@ -160,12 +161,11 @@ def confirming(state: State, envelope: Envelope, payload: Payload) -> State:
 
 def confirmed(state: State, envelope: Envelope, payload: Payload) -> State:
     """`confirmation`: whether the candidate under way holds."""
-    tournament = round_of(state).tournament
-    *earlier, last = tournament.confirmations
+    last = round_of(state).tournament.confirmations[-1]
     cheat = payload.get("disqualification")
     judgement = payload.get("judgement")
-    last = changed(
-        last,
+    return with_confirmation(
+        state,
         holds=payload["holds"],
         reason=payload["reason"],
         judgement=Judgement.parse(judgement, envelope.id) if judgement else last.judgement,
@@ -175,15 +175,6 @@ def confirmed(state: State, envelope: Envelope, payload: Payload) -> State:
         disqualification=Disqualification.parse(cheat, envelope.id) if cheat else None,
         at=envelope.timestamp,
     )
-    return with_round(state, tournament=changed(tournament, confirmations=[*earlier, last]))
-
-
-def _with_last(state: State, **changes: Any) -> State:
-    """The state with fields of the confirmation under way replaced."""
-    tournament = round_of(state).tournament
-    *earlier, last = tournament.confirmations
-    confirmations = [*earlier, changed(last, **changes)]
-    return with_round(state, tournament=changed(tournament, confirmations=confirmations))
 
 
 def held_out(state: State, _: Envelope, payload: Payload) -> State:
@@ -191,15 +182,15 @@ def held_out(state: State, _: Envelope, payload: Payload) -> State:
     state = changed(state, holdout_asked=state.holdout_asked + 1)
     gain = payload.get("gain")
     if payload["answer"]:
-        return _with_last(state, holdout=True, holdout_gain=gain)
+        return with_confirmation(state, holdout=True, holdout_gain=gain)
     reason = payload["reason"]
-    return _with_last(state, holdout=False, holdout_gain=gain, holds=False, reason=reason)
+    return with_confirmation(state, holdout=False, holdout_gain=gain, holds=False, reason=reason)
 
 
 def closed(state: State, envelope: Envelope, payload: Payload) -> State:
     """`closed`: the score that is stored, and the commit that is published."""
     found = payload.get("estimate")
-    return _with_last(
+    return with_confirmation(
         state,
         score_before=payload["score_before"],
         score_after=payload["score_after"],

@@ -7,7 +7,13 @@ from typing import Any
 from selfimprove.contracts.agent import Span, Usage
 from selfimprove.contracts.benchmark import INCUMBENT, Pair, Sample
 from selfimprove.contracts.envelope import Envelope
-from selfimprove.store.changes import changed, round_of, with_executor, with_round
+from selfimprove.store.changes import (
+    changed,
+    round_of,
+    with_confirmation,
+    with_executor,
+    with_round,
+)
 from selfimprove.store.state import LAST_SPANS, Deed, State
 
 Payload = dict[str, Any]
@@ -65,13 +71,10 @@ def _sampled(state: State, envelope: Envelope, result: Payload) -> State:
 def _paired(state: State, pair: Pair, purpose: str) -> State:
     if purpose == "final":
         return changed(state, final_pairs=[*state.final_pairs, pair])
-    tournament = round_of(state).tournament
-    *earlier, last = tournament.confirmations
+    last = round_of(state).tournament.confirmations[-1]
     if purpose == "closing":
-        last = changed(last, closing=[*last.closing, pair])
-    else:
-        last = changed(last, pairs=[*last.pairs, pair])
-    return with_round(state, tournament=changed(tournament, confirmations=[*earlier, last]))
+        return with_confirmation(state, closing=[*last.closing, pair])
+    return with_confirmation(state, pairs=[*last.pairs, pair])
 
 
 def _spanned(state: State, envelope: Envelope, payload: Payload, deed: Deed | None) -> State:
