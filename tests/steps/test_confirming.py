@@ -302,7 +302,7 @@ def test_what_the_held_out_benchmark_refuses_is_not_merged_and_no_agent_hears_of
         heard.append(request.model_dump_json())
         return set_numbers(request, tree)
 
-    command = ': xyzzy; read -r n < src/a; echo "{\\"score\\": $((1000 - n))}"'
+    command = ': xyzzy; read -r n < src/a; echo "{\\"score\\": $((1000000 - n))}"'
     play = stage(planner=planner, executor=executor, settings=ONE | {"holdout_command": command})
     outcome = play.run(max_iterations=2)
     assert outcome.state.wins_total == 0
@@ -315,9 +315,9 @@ def test_what_the_held_out_benchmark_refuses_is_not_merged_and_no_agent_hears_of
     )
     assert "held-out benchmark says no" in report_of(play)["reason"]
     assert len(heard) == 4
-    assert [
-        word for word in ("xyzzy", "held-out benchmark", "979", "978") if word in "".join(heard)
-    ] == []
+    # scores long enough that no hash holds them by chance
+    secret = ("xyzzy", "held-out benchmark", "999979", "999978")
+    assert [word for word in secret if word in "".join(heard)] == []
     assert '"not confirmed beside the incumbent"' in heard[2]
 
 
