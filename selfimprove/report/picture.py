@@ -214,9 +214,8 @@ def _planner(state: State, name: str, planner: PlannerState) -> tuple[str, str]:
 
 def _executor(state: State, current: Round, name: str, executor: ExecutorState) -> tuple[str, str]:
     planner = executor.plan_id.removeprefix(f"round_{current.number}_")
-    confirmations = current.tournament.confirmations
     status: str = executor.status
-    if tried := next((each for each in confirmations if each.executor_id == name), None):
+    if tried := current.confirmation_of(name):
         if tried.holds is False:
             return "lost", f"{planner}: {tried.reason}"
         if how := standing(tried, state):

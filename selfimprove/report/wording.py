@@ -175,8 +175,8 @@ def _merged(state: State, payload: Payload) -> Line:
     before, after = winner["score_before"], report["re_benchmark_score"]
     direction = state.facts.direction if state.facts else "higher_is_better"
     gain = numbers.gain_in_words(before, after, direction)
-    found = state.round.tournament.confirmations if state.round else []
-    fresh = [each.estimate for each in found if each.commit and each.estimate]
+    won = state.round.won if state.round else []
+    fresh = [each.estimate for each in won if each.estimate]
     if fresh and not report.get("stacked"):
         gain = numbers.estimated_in_words(fresh[0])
     held = ", held back until the branch is free" if report.get("held_back") else ""

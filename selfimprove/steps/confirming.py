@@ -43,10 +43,11 @@ class Sides:
     executor: str = ""
 
 
-def confirmation_of(state: State, name: str) -> Confirmation | None:
-    """The confirmation of one executor's candidate, as far as it is."""
-    found = round_of(state).tournament.confirmations
-    return next((each for each in found if each.executor_id == name), None)
+def confirmation_of(state: State, name: str) -> Confirmation:
+    """The confirmation of one executor's candidate, which has begun."""
+    found = round_of(state).confirmation_of(name)
+    assert found is not None
+    return found
 
 
 def time_there_is(settings: Settings, given: float | None) -> float | None:
@@ -93,7 +94,6 @@ def decide(state: State, deps: Deps, name: str) -> Flow:
     about = topic(state, "tournament", name)
     while True:
         confirmation = confirmation_of(state, name)
-        assert confirmation is not None
         verdict = judge(confirmation.pairs, confirmation.trial)
         if verdict.outcome != "more":
             told = ruling(state, deps.config.settings, confirmation, verdict)
@@ -151,7 +151,7 @@ def _broken(state: State, settings: Settings, confirmation: Confirmation) -> lis
 def ask_holdout(state: State, deps: Deps, name: str) -> Flow:
     """Ask the held-out benchmark about a candidate that holds: yes or no, and no more is told."""
     confirmation = confirmation_of(state, name)
-    if deps.holdout is None or confirmation is None or confirmation.holdout is not None:
+    if deps.holdout is None or confirmation.holdout is not None:
         return state
     about = topic(state, "tournament", name)
     if state.holdout_asked >= HOLDOUT_QUESTIONS:
@@ -192,7 +192,6 @@ def close(state: State, deps: Deps, name: str) -> Flow:
     assert facts is not None
     wanted = 0 if facts.deterministic else deps.config.settings.significance.closing_pairs
     confirmation = confirmation_of(state, name)
-    assert confirmation is not None
     sides = Sides(confirmation.base, confirmation.merge_commit, name, "closing", name)
     about = topic(state, "tournament", name)
     while len(confirmation.closing) < wanted:
@@ -202,7 +201,6 @@ def close(state: State, deps: Deps, name: str) -> Flow:
         if isinstance(found, Failed):
             return (yield _failed(about, name, found))
         confirmation = confirmation_of(state, name)
-        assert confirmation is not None
     return state
 
 

@@ -18,7 +18,7 @@ def publish(state: State, deps: Deps) -> Generator[Draft, State, tuple[State, bo
     Returns the state, and whether the win is held back.
     """
     current = round_of(state)
-    won = {each.executor_id for each in current.tournament.confirmations if each.commit}
+    won = {each.executor_id for each in current.won}
     order = deps.publisher.order(state, current.tip, won)
     if not order.updates:
         return state, False

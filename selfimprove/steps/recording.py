@@ -80,7 +80,7 @@ def _winner(current: Round, winner: MergeWinner) -> Winner:
 
 def _win(current: Round, winner: MergeWinner) -> Win:
     plan = current.plan_of(winner.executor_id)
-    confirmation = _confirmation(current, winner.executor_id)
+    confirmation = current.confirmation_of(winner.executor_id)
     assert confirmation is not None
     return Win(
         iteration=current.number,
@@ -103,7 +103,7 @@ def _losers(current: Round, merged: Mapping[str, MergeWinner]) -> Iterator[Loser
     for name, plan, result in _settled(current):
         if name in merged:
             continue
-        confirmation = _confirmation(current, name)
+        confirmation = current.confirmation_of(name)
         yield Loser(
             plan_id=plan.plan_id,
             score=result.benchmark_score,
@@ -114,11 +114,6 @@ def _losers(current: Round, merged: Mapping[str, MergeWinner]) -> Iterator[Loser
             disqualification=result.disqualification
             or (confirmation.disqualification if confirmation else None),
         )
-
-
-def _confirmation(current: Round, name: str) -> Confirmation | None:
-    found = current.tournament.confirmations
-    return next((each for each in found if each.executor_id == name), None)
 
 
 def _lost(confirmation: Confirmation | None) -> FailureAnalysis | None:
@@ -164,7 +159,7 @@ def outcome(
         return "won"
     if result.disqualification:
         return "disqualified"
-    confirmation = _confirmation(current, name)
+    confirmation = current.confirmation_of(name)
     if result.status == "success" and (confirmation is None or not confirmation.merge_commit):
         return "runner_up"
     return "lost" if result.status == "success" else result.status

@@ -30,7 +30,7 @@ from selfimprove.steps.critic_review import _all_verdicts
 from selfimprove.steps.reviewing import losers, narrowed, recent_winners, recorded_facts
 from selfimprove.steps.screening import result_of
 from selfimprove.steps.stop_check import why_stop
-from selfimprove.steps.tournament import _outcome, ranked, stored, wins
+from selfimprove.steps.tournament import _outcome, ranked, stored
 from selfimprove.store.attempts import Row
 from selfimprove.store.state import PlannerState, State
 
@@ -271,7 +271,7 @@ def _final(state: State, payload: Payload, _: Known) -> Iterator[str]:
 
 def _merged(state: State, payload: Payload, _: Known) -> Iterator[str]:
     report, current = payload["report"], round_of(state)
-    tried, merged = current.tournament.confirmations, wins(current)
+    tried, merged = current.tournament.confirmations, current.won
     last = (merged or tried)[-1] if tried else None
     derived: Payload = {
         "iteration": current.number,

@@ -28,7 +28,7 @@ from selfimprove.steps.confirming import (
     trial_of,
 )
 from selfimprove.steps.publishing import final_commit, publish
-from selfimprove.store.state import Confirmation, Incumbent, Round, State
+from selfimprove.store.state import Confirmation, Incumbent, State
 
 Flow = Generator[Draft, State, State]
 
@@ -37,8 +37,7 @@ def run(state: State, deps: Deps) -> Drafts:
     """Try the candidates in order of rank, publish what holds, archive the rest, report."""
     order = ranked(state)
     for place, name in enumerate(order):
-        confirmation = confirmation_of(state, name)
-        if confirmation is None:
+        if round_of(state).confirmation_of(name) is None:
             settings = deps.config.settings
             most = most_pairs(settings, expected_seconds(state), deps.deadline.given())
             trial = trial_of(state, settings, len(order) - place, most)
@@ -66,11 +65,6 @@ def ranked(state: State) -> list[str]:
     return [name for _, _, name in sorted(scored)]
 
 
-def wins(current: Round) -> list[Confirmation]:
-    """The confirmations that were merged, in order."""
-    return [each for each in current.tournament.confirmations if each.commit]
-
-
 def _begun(state: State, deps: Deps, name: str, trial: Trial) -> Draft:
     """Build the merge that will be measured: on the incumbent, or stacked on the round's win."""
     current = round_of(state)
@@ -94,7 +88,6 @@ def _begun(state: State, deps: Deps, name: str, trial: Trial) -> Draft:
 def _check_merge(state: State, deps: Deps, name: str) -> Flow:
     """Settle a candidate that cannot be merged, or that a guard refuses once it is."""
     confirmation = confirmation_of(state, name)
-    assert confirmation is not None
     if confirmation.holds is not None or confirmation.pairs:
         return state
     about, built = topic(state, "tournament", name), confirmation.merge_commit
@@ -109,28 +102,23 @@ def _check_merge(state: State, deps: Deps, name: str) -> Flow:
 def _decide_and_close(state: State, deps: Deps, name: str) -> Flow:
     """Settle one candidate; where it holds, ask what is held out and measure what is stored."""
     confirmation = confirmation_of(state, name)
-    assert confirmation is not None
     if confirmation.holds is None:
         state = yield from decide(state, deps, name)
         confirmation = confirmation_of(state, name)
-        assert confirmation is not None
     if not confirmation.holds or confirmation.commit:
         return state
     state = yield from ask_holdout(state, deps, name)
     confirmation = confirmation_of(state, name)
-    assert confirmation is not None
     if not confirmation.holds:
         return state
     state = yield from close(state, deps, name)
     confirmation = confirmation_of(state, name)
-    assert confirmation is not None
     return (yield _closed(state, deps, name)) if confirmation.holds else state
 
 
 def _closed(state: State, deps: Deps, name: str) -> Draft:
     """The stored score and the commit to publish, whose message tells of it."""
     confirmation = confirmation_of(state, name)
-    assert confirmation is not None
     told = stored(state, confirmation)
     commit = final_commit(state, deps, confirmation.model_copy(update=told))
     told["estimate"] = told["estimate"] and told["estimate"].document()
@@ -151,7 +139,7 @@ def stored(state: State, confirmation: Confirmation) -> dict[str, Any]:
 def _report(state: State, deps: Deps, held_back: bool) -> Draft:
     current, facts = round_of(state), state.facts
     assert facts is not None
-    won = wins(current)
+    won = current.won
     tried = current.tournament.confirmations
     last = won[-1] if won else tried[-1] if tried else None
     report = MergeReport(
@@ -199,7 +187,7 @@ def _winner(state: State, deps: Deps, won: Confirmation) -> MergeWinner:
 def _outcome(state: State) -> dict[str, Any]:
     """The report's status and reason."""
     current = round_of(state)
-    if wins(current):
+    if current.won:
         return {"status": "merged", "reason": None}
     if not current.executors:
         return {"status": "all_rejected", "reason": "no plan was approved"}

@@ -208,11 +208,21 @@ class Round(Record):
     reason: str = ""
     """Why it stops."""
 
+    def confirmation_of(self, executor_id: str) -> Confirmation | None:
+        """The confirmation of one executor's candidate, as far as it is."""
+        tried = self.tournament.confirmations
+        return next((each for each in tried if each.executor_id == executor_id), None)
+
+    @property
+    def won(self) -> list[Confirmation]:
+        """The confirmations that were merged, in order."""
+        return [each for each in self.tournament.confirmations if each.commit]
+
     @property
     def tip(self) -> str:
         """The commit that the next candidate is measured beside: the round's last win, if any."""
-        won = [each.commit for each in self.tournament.confirmations if each.commit]
-        return won[-1] if won else self.incumbent.commit
+        won = self.won
+        return won[-1].commit if won else self.incumbent.commit
 
     def approved(self) -> dict[str, Plan]:
         """The approved plans by executor id: the k-th approved plan in planner order."""
