@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from selfimprove.bench.stats import NEAR_ZERO, held, median
 from selfimprove.contracts.base import Direction
@@ -11,10 +11,20 @@ from selfimprove.contracts.benchmark import Pair
 from selfimprove.contracts.significance import Estimate, Scale, Trial
 
 
+def scale_for(scores: Iterable[float]) -> Scale:
+    """Ratios where every score is above zero, differences elsewhere."""
+    return "ratio" if all(score > 0 for score in scores) else "difference"
+
+
+def on_scale(scores: Sequence[float], scale: Scale) -> list[float]:
+    """The scores as they lie on a scale: their logarithms where ratios are compared."""
+    return [math.log(score) for score in scores] if scale == "ratio" else list(scores)
+
+
 def scale_of(pairs: Sequence[Pair], relative: bool = True) -> Scale:
     """Ratios where every score is above zero; a plain minimum effect needs plain differences."""
     scores = [side.score for pair in pairs for side in (pair.incumbent, pair.candidate)]
-    return "ratio" if relative and all(score > 0 for score in scores) else "difference"
+    return scale_for(scores) if relative else "difference"
 
 
 def effects(pairs: Sequence[Pair], direction: Direction, scale: Scale) -> list[float]:

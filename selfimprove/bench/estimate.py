@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from statistics import NormalDist
 
 from selfimprove.bench.compare import MOST_PAIRS, least_pairs, next_stake
-from selfimprove.bench.effects import as_gain, effects, scale_of
+from selfimprove.bench.effects import as_gain, effects, on_scale, scale_for, scale_of
 from selfimprove.bench.stats import mean, median
 from selfimprove.contracts.base import Direction
 from selfimprove.contracts.benchmark import Pair
@@ -57,10 +57,10 @@ def score_interval(
     scores: Sequence[float], scale: Scale | None = None, alpha: float = 0.05
 ) -> tuple[float, float, float]:
     """The mean (the geometric one on a ratio scale) and its interval; the scale as they allow."""
-    scale = scale or ("ratio" if all(score > 0 for score in scores) else "difference")
+    scale = scale or scale_for(scores)
+    middle, low, high = interval(on_scale(scores, scale), alpha)
     if scale == "difference":
-        return interval(scores, alpha)
-    middle, low, high = interval([math.log(score) for score in scores], alpha)
+        return middle, low, high
     return _exp(middle), _exp(low), _exp(high)
 
 
@@ -91,9 +91,8 @@ def deviation(values: Sequence[float]) -> float:
 
 def noise(scores: Sequence[float]) -> tuple[float, Scale]:
     """Standard deviation of a single run as a share of its mean, where all are above zero."""
-    if scores and all(score > 0 for score in scores):
-        return deviation([math.log(score) for score in scores]), "ratio"
-    return deviation(scores), "difference"
+    scale: Scale = scale_for(scores) if scores else "difference"
+    return deviation(on_scale(scores, scale)), scale
 
 
 def quantile(alpha: float, freedom: int) -> float:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from selfimprove.bench.effects import as_gain
+from selfimprove.bench.effects import as_gain, on_scale, scale_for
 from selfimprove.bench.estimate import deviation, quantile
 from selfimprove.bench.stats import median
 from selfimprove.contracts.base import Direction
@@ -55,14 +55,12 @@ def race_on(direction: Direction, groups: Sequence[Sequence[float]], exact: bool
     Only what differs within a group is noise, so neither gains nor drift between the groups are
     taken for it. `exact`: the benchmark repeats, whatever the commit.
     """
-    scale: Scale = (
-        "ratio" if all(score > 0 for group in groups for score in group) else "difference"
-    )
+    scale = scale_for(score for group in groups for score in group)
     freedom = sum(max(0, len(group) - 1) for group in groups)
     if exact or not freedom:
         return Race(direction, 0.0, scale)
     spreads = [
-        deviation(_on(scale, group)) * math.sqrt((len(group) - 1) / freedom)
+        deviation(on_scale(group, scale)) * math.sqrt((len(group) - 1) / freedom)
         for group in groups
         if len(group) > 1
     ]
@@ -77,12 +75,8 @@ def _as_sure(errors: float, freedom: int) -> float:
 
 def estimate(scores: Sequence[float], scale: Scale = "difference") -> float:
     """The middle of the scores on their scale: the median of all means of two."""
-    values = _on(scale, scores)
+    values = on_scale(scores, scale)
     return median([a / 2 + b / 2 for i, a in enumerate(values) for b in values[i:]])
-
-
-def _on(scale: Scale, scores: Sequence[float]) -> list[float]:
-    return [math.log(score) for score in scores] if scale == "ratio" else list(scores)
 
 
 def next_runs(race: Race, runs: Runs, incumbent: Sequence[float] | None = None) -> list[str]:
