@@ -9,13 +9,13 @@ the tolerance.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from selfimprove.bench import estimate
 from selfimprove.bench.stats import mean, relative_gain
 from selfimprove.contracts.benchmark import Pair, Sample
 from selfimprove.contracts.goal import SubScoreRule
@@ -24,13 +24,6 @@ from selfimprove.errors import ConfigError
 if TYPE_CHECKING:
     from celpy import Runner
 
-# Student's t, one-sided 95%, for 1 to 30 degrees of freedom (any table); beyond, the normal's.
-_T95 = (
-    6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812, 1.796, 1.782, 1.771,
-    1.761, 1.753, 1.746, 1.740, 1.734, 1.729, 1.725, 1.721, 1.717, 1.714, 1.711, 1.708, 1.706,
-    1.703, 1.701, 1.699, 1.697,
-)  # fmt: skip
-_NORMAL95 = 1.645
 _INTEGER = re.compile(r"(?<![\w.])(\d+)(?![\w.])")
 
 
@@ -121,13 +114,7 @@ def _bounds(
 
 def half_width(values: Sequence[float]) -> float:
     """Half of the 90% interval of a mean, by Student's t; 0 for one value."""
-    count = len(values)
-    if count < 2:
-        return 0.0
-    centre = mean(values)
-    variance = math.fsum((value - centre) ** 2 for value in values) / (count - 1)
-    t = _T95[count - 2] if count - 2 < len(_T95) else _NORMAL95
-    return t * math.sqrt(variance / count)
+    return estimate.half_width(values, 0.1)
 
 
 def _shown(text: str, values: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from statistics import NormalDist
 
 from selfimprove.bench.compare import MOST_PAIRS, least_pairs, next_stake
@@ -70,11 +71,15 @@ def _exp(value: float) -> float:
 
 def interval(values: Sequence[float], alpha: float) -> tuple[float, float, float]:
     """The mean and Student's two-sided interval around it."""
-    middle = mean(values)
-    if len(values) < 2:
-        return middle, middle, middle
-    half = quantile(alpha, len(values) - 1) * deviation(values) / math.sqrt(len(values))
+    middle, half = mean(values), half_width(values, alpha)
     return middle, middle - half, middle + half
+
+
+def half_width(values: Sequence[float], alpha: float) -> float:
+    """Half of Student's two-sided interval of a mean; 0.0 for fewer than two values."""
+    if len(values) < 2:
+        return 0.0
+    return quantile(alpha, len(values) - 1) * deviation(values) / math.sqrt(len(values))
 
 
 def deviation(values: Sequence[float]) -> float:
@@ -95,6 +100,7 @@ def noise(scores: Sequence[float]) -> tuple[float, Scale]:
     return deviation(on_scale(scores, scale)), scale
 
 
+@lru_cache(maxsize=1024)
 def quantile(alpha: float, freedom: int) -> float:
     """Student's t beyond which (on both sides) lies `alpha`, for whole degrees of freedom."""
     low, high = 0.0, 1.0

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from selfimprove.bench.effects import as_gain, on_scale, scale_for
 from selfimprove.bench.estimate import deviation, quantile
@@ -67,7 +66,6 @@ def race_on(direction: Direction, groups: Sequence[Sequence[float]], exact: bool
     return Race(direction, math.hypot(*spreads), scale, freedom)
 
 
-@lru_cache(maxsize=1024)
 def _as_sure(errors: float, freedom: int) -> float:
     """Student's t that is passed by luck as rarely as so many errors of a normal distribution."""
     return quantile(math.erfc(errors / math.sqrt(2)), freedom)
