@@ -52,7 +52,14 @@ def by_step(state: State, clock: Deadline, step: str) -> Spent:
     """What one step of the round under way has spent, over all its attempts."""
     current = round_of(state)
     begun = max([current.started_at, *current.step_done.values()])
-    return _of_spans(state, step, _seconds(datetime.fromisoformat(begun), clock))
+    calls = [span for span in state.spans if span.agent and _step(span.name) == step]
+    usages = [span.usage for span in calls if span.usage]
+    return Spent(
+        sum(span.usage.counted if span.usage else 1 for span in calls),
+        sum(usage.input_tokens + usage.output_tokens for usage in usages),
+        sum(usage.usd for usage in usages),
+        _seconds(datetime.fromisoformat(begun), clock) / 60,
+    )
 
 
 def round_seconds(state: State, clock: Deadline) -> float:
@@ -148,14 +155,6 @@ def _reached(whose: str, spent: Spent, limit: Limit, paid: bool = True) -> str:
         if cap is not None and used >= cap:
             return f"{whose} has spent {used:.4g} {name}, its budget is {cap:g}"
     return ""
-
-
-def _of_spans(state: State, step: str, seconds: float) -> Spent:
-    calls = [span for span in state.spans if span.agent and (not step or _step(span.name) == step)]
-    usages = [span.usage for span in calls if span.usage]
-    tokens = sum(usage.input_tokens + usage.output_tokens for usage in usages)
-    count = sum(span.usage.counted if span.usage else 1 for span in calls)
-    return Spent(count, tokens, sum(usage.usd for usage in usages), seconds / 60)
 
 
 def _seconds(since: datetime, clock: Deadline) -> float:
