@@ -19,7 +19,7 @@ from selfimprove.names import RefNames, branch, tag
 from selfimprove.places import private_of, root_of
 from selfimprove.process import base_env
 from selfimprove.store.layout import Layout
-from selfimprove.vcs.patterns import ancestors
+from selfimprove.vcs.patterns import Patterns, ancestors
 from selfimprove.vcs.publish import blocked_names
 from selfimprove.vcs.refs import read_refs
 from selfimprove.vcs.scope import Scope
@@ -160,8 +160,6 @@ def _files_of(target: Target, command: str) -> list[str]:
 def uncommitted(site: Site, files: list[str]) -> list[str]:
     """Those of the files, of the held-out benchmark and of `Sealed` that differ from the commit."""
     files = [*files, *_files_of(site.target, site.config.settings.holdout_command)]
-    from selfimprove.vcs.patterns import Patterns
-
     modified, untracked = dirty_paths(site.target)
     dirty = {*modified, *untracked}
     sealed = Patterns(site.config.settings.sealed_files, site.target.prefix)

@@ -112,17 +112,17 @@ def build_deps(site: Site, facts: Facts, control: Control) -> Deps:
         Slot(control.stop, control.waiting, load=load),
         site.layout.logs,
     )
-    names = site.names(facts.goal_slug)
+    names, redactor = site.names(facts.goal_slug), redactor_of(site)
     tools = Tools(
         quarantine=quarantine,
         room=room,
         layers=layers,
         bench=bench,
-        replies=ReplyStore(site.layout.replies, redactor_of(site)),
+        replies=ReplyStore(site.layout.replies, redactor),
         stop=control.stop,
         trees=site.private / "trees",
         logs=site.layout.logs,
-        redactor=redactor_of(site),
+        redactor=redactor,
     )
     return Deps(
         config=config,
@@ -146,7 +146,6 @@ def rules_of(site: Site, quarantine: Quarantine, facts: Facts) -> Rules:
     held_out = holdout_files(site, {*entries, *facts.sealed_extra})
     scope = Scope.of(site.goal.scope, prefix).hiding(held_out)
     made = frozenset(facts.benchmark_files)
-    entries = quarantine.entries(facts.base_commit)
     sources = SealSources(
         benchmark=made | held_out,
         opened=frozenset(facts.opened),
