@@ -11,9 +11,10 @@ from typing import Any
 
 from selfimprove.agents.base import AgentFailure
 from selfimprove.contracts.agent import AgentRole
-from selfimprove.contracts.critique import CriticReply, RuleVerdict
+from selfimprove.contracts.critique import CriticReply, Gate, Refinement, RuleVerdict
 from selfimprove.contracts.envelope import Draft, control, critique
 from selfimprove.contracts.plan import ArchitectReview, Plan
+from selfimprove.contracts.settings import Settings
 from selfimprove.deps import Deps
 from selfimprove.review.checklist import advice
 from selfimprove.review.context import ReviewContext
@@ -33,7 +34,7 @@ from selfimprove.steps.budget import hurried
 from selfimprove.steps.context import common, for_offline, request
 from selfimprove.steps.planning import plan_all
 from selfimprove.steps.reviewing import review_context
-from selfimprove.store.state import State
+from selfimprove.store.state import PlannerState, Round, State
 
 Flow = Generator[Draft, State, State]
 
@@ -166,20 +167,10 @@ def _critic_reply(answer: Answer) -> CriticReply:
 
 def _gate(state: State, deps: Deps, name: str, known: tuple[ReviewContext, Answer | None]) -> Flow:
     context, answer = known
-    settings = deps.config.settings
-    planner = round_of(state).planners[name]
+    planner, settings = round_of(state).planners[name], deps.config.settings
     plan = planner.plan
     assert plan is not None
-    verdicts = list(planner.verdicts)
-    if all(verdict.passed for verdict in verdicts):
-        verdicts.append(
-            panel_verdict(
-                planner.critiques, settings.number_of_max_critics, settings.approval_threshold
-            )
-        )
-    gate = decide(
-        settings.gate_policy, verdicts, planner.critique_round + 1, settings.max_critique_rounds
-    )
+    verdicts, gate = decision(planner, settings)
     said = None
     if answer is not None and not isinstance(answer, AgentFailure):
         said = ArchitectReview.model_validate(answer.reply.output)
@@ -196,36 +187,47 @@ def _gate(state: State, deps: Deps, name: str, known: tuple[ReviewContext, Answe
     )
 
 
+def decision(planner: PlannerState, settings: Settings) -> tuple[list[RuleVerdict], Gate]:
+    """All verdicts on a plan, the critics' where the rules let it pass, and what follows; pure."""
+    verdicts = list(planner.verdicts)
+    if not failures(verdicts):
+        critics, threshold = settings.number_of_max_critics, settings.approval_threshold
+        verdicts.append(panel_verdict(planner.critiques, critics, threshold))
+    turn, most = planner.critique_round + 1, settings.max_critique_rounds
+    return verdicts, decide(settings.gate_policy, verdicts, turn, most)
+
+
 def _take_stock(state: State, deps: Deps) -> Drafts:
     """Report the quality of the round's plans; send planning back where too few passed."""
     settings, current = deps.config.settings, round_of(state)
     if current.quality is None or current.attempt > current.stock_taken:
-        plans = [
-            (each.plan, _all_verdicts(each.plan, each.verdicts))
-            for each in current.planners.values()
-            if each.plan
-        ]
         files = deps.workshop.editable(current.incumbent.commit)
-        report = quality_report(plans, settings.quality_threshold, files)
+        report = quality_report(judged(current), settings.quality_threshold, files)
         state = yield control(
             topic(state, "critic_review"),
             "quality",
             report=report.document(),
             attempt=current.attempt,
         )
-    report_now = round_of(state).quality
-    assert report_now is not None
-    refinement = report_now.suggested_refinement
-    mendable = any(p.plan and not p.plan.critic_approved for p in current.planners.values())
-    if (
-        refinement is not None
-        and mendable
-        and settings.adaptive_refinement
-        and current.attempt < settings.max_plan_retries
-    ):
+    refinement = sent_back(round_of(state), settings)
+    if refinement is not None:
         yield control(
             topic(state, "critic_review"), "planning_again", refinement=refinement.document()
         )
+
+
+def sent_back(current: Round, settings: Settings) -> Refinement | None:
+    """What planning is sent back with, by the quality report; None where it is not."""
+    assert current.quality is not None
+    mendable = any(p.plan and not p.plan.critic_approved for p in current.planners.values())
+    allowed = settings.adaptive_refinement and current.attempt < settings.max_plan_retries
+    return current.quality.suggested_refinement if mendable and allowed else None
+
+
+def judged(current: Round) -> list[tuple[Plan, list[RuleVerdict]]]:
+    """The plans of the round, each with every verdict on it."""
+    planners = current.planners.values()
+    return [(each.plan, _all_verdicts(each.plan, each.verdicts)) for each in planners if each.plan]
 
 
 def _all_verdicts(plan: Plan, verdicts: list[RuleVerdict]) -> list[RuleVerdict]:

@@ -19,20 +19,19 @@ from selfimprove.contracts.settings import Settings
 from selfimprove.deps import LETTERS, Deadline
 from selfimprove.review import rules
 from selfimprove.review.context import ReviewContext, TreeView
-from selfimprove.review.critique import failures, panel_verdict, reviewed
+from selfimprove.review.critique import failures, reviewed
 from selfimprove.review.families import assign
-from selfimprove.review.gates import decide
 from selfimprove.review.quality import quality_report
 from selfimprove.steps import recording
 from selfimprove.steps.base import round_of
 from selfimprove.steps.confirming import estimate, ruling, trial_of
-from selfimprove.steps.critic_review import _all_verdicts
+from selfimprove.steps.critic_review import decision, judged, sent_back
 from selfimprove.steps.reviewing import losers, narrowed, recent_winners, recorded_facts
 from selfimprove.steps.screening import result_of
 from selfimprove.steps.stop_check import why_stop
-from selfimprove.steps.tournament import _outcome, ranked, stored
+from selfimprove.steps.tournament import conclusion, ranked, stored
 from selfimprove.store.attempts import Row
-from selfimprove.store.state import PlannerState, State
+from selfimprove.store.state import State
 
 FROM_THE_RECORD = (
     rules.h001_one_hypothesis,
@@ -160,20 +159,13 @@ def _context(state: State, plan: Plan, said: list[Payload], known: Known) -> Rev
 
 
 def _gate(state: State, payload: Payload, _: Known) -> Iterator[str]:
-    settings = _settings(state)
-    planner: PlannerState = round_of(state).planners[payload["planner"]]
+    planner = round_of(state).planners[payload["planner"]]
     recorded = Plan.parse(payload["plan"], "plan")
     if planner.plan is None:
         yield f"{payload['planner']}: a decision on no plan"
         return
-    verdicts = list(planner.verdicts)
-    if all(verdict.passed for verdict in verdicts):
-        critics, threshold = settings.number_of_max_critics, settings.approval_threshold
-        verdicts.append(panel_verdict(planner.critiques, critics, threshold))
-    gate = decide(
-        settings.gate_policy, verdicts, planner.critique_round + 1, settings.max_critique_rounds
-    ).document()
-    what = planner.plan.plan_id
+    verdicts, found = decision(planner, _settings(state))
+    what, gate = planner.plan.plan_id, found.document()
     yield from _differs(what, {name: payload.get(name) for name in gate}, gate)
     derived = reviewed(planner.plan, verdicts, recorded.architect_review)
     yield from _differs(what, recorded.document(), derived.document())
@@ -181,22 +173,15 @@ def _gate(state: State, payload: Payload, _: Known) -> Iterator[str]:
 
 def _quality(state: State, payload: Payload, _: Known) -> Iterator[str]:
     recorded = payload["report"]
-    plans = [
-        (each.plan, _all_verdicts(each.plan, each.verdicts))
-        for each in round_of(state).planners.values()
-        if each.plan
-    ]
     files = (recorded.get("suggested_refinement") or {}).get("files_in_scope", [])
-    derived = quality_report(plans, _settings(state).quality_threshold, files)
+    derived = quality_report(judged(round_of(state)), _settings(state).quality_threshold, files)
     yield from _differs("quality", recorded, derived.document())
 
 
 def _again(state: State, payload: Payload, _: Known) -> Iterator[str]:
-    settings, report = _settings(state), round_of(state).quality
-    advised = report.suggested_refinement if report else None
-    allowed = settings.adaptive_refinement and round_of(state).attempt < settings.max_plan_retries
-    derived = advised.document() if advised and allowed else None
-    yield from _differs("planning_again", payload["refinement"], derived)
+    current = round_of(state)
+    derived = sent_back(current, _settings(state)) if current.quality else None
+    yield from _differs("planning_again", payload["refinement"], derived and derived.document())
 
 
 def _executors(state: State, payload: Payload, _: Known) -> Iterator[str]:
@@ -275,7 +260,7 @@ def _merged(state: State, payload: Payload, _: Known) -> Iterator[str]:
     last = (merged or tried)[-1] if tried else None
     derived: Payload = {
         "iteration": current.number,
-        **_outcome(state),
+        **conclusion(state),
         "re_benchmark_score": last.score_after if last else None,
     }
     yield from _differs("merge_report", {name: report[name] for name in derived}, derived)

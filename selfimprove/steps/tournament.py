@@ -149,7 +149,7 @@ def _report(state: State, deps: Deps, held_back: bool) -> Draft:
         archived=deps.publisher.tags(state, {each.executor_id for each in won}),
         regressions_detected=any(each.regressions for each in tried),
         re_benchmark_score=last.score_after if last else None,
-        **_outcome(state),
+        **conclusion(state),
         evidence=_evidence(tried, won) if tried else None,
         stacked=[_winner(state, deps, each) for each in won[1:]],
         held_back=held_back or None,
@@ -184,7 +184,7 @@ def _winner(state: State, deps: Deps, won: Confirmation) -> MergeWinner:
     )
 
 
-def _outcome(state: State) -> dict[str, Any]:
+def conclusion(state: State) -> dict[str, Any]:
     """The report's status and reason."""
     current = round_of(state)
     if current.won:
