@@ -15,10 +15,9 @@ from selfimprove.agents.llm.prices import Price, Tokens
 from selfimprove.agents.registry import make_agent, specs_for
 from selfimprove.contracts.agent import AgentRole
 from selfimprove.contracts.settings import Settings
+from selfimprove.steps.asking import TRIES
 from selfimprove.store.state import State
 
-TRIES = 2
-"""An agent that fails is asked once more."""
 ASSUMED_TURNS = {"executor": 12, "researcher": 10, "planner": 8}
 REVIEWER_TURNS = 4
 ASSUMED_PROMPT, ASSUMED_GROWTH, ASSUMED_ANSWER = 8_000, 2_500, 500

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 from selfimprove.bench.compare import MOST_PAIRS
 from selfimprove.bench.estimate import noise, smallest_gain
+from selfimprove.bench.screening import Race
 from selfimprove.bench.stats import mean
 from selfimprove.contracts.settings import Settings
 from selfimprove.steps.confirming import most_pairs, time_there_is
-
-RANKING_RUNS = 3
-"""What each candidate is ranked on at least."""
 
 
 def provable(scores: Sequence[float], settings: Settings, most: int = MOST_PAIRS) -> float | None:
@@ -45,7 +43,7 @@ def round_seconds(
     if exact:
         return run_seconds * (many + 2)
     pairs = most_pairs(settings, run_seconds, given) + significance.closing_pairs
-    return run_seconds * (RANKING_RUNS * many + 2 * pairs)
+    return run_seconds * (Race.least * many + 2 * pairs)
 
 
 def outlook(
