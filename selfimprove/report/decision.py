@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from selfimprove.contracts.benchmark import Pair
 from selfimprove.contracts.merge import MergeReport
 from selfimprove.report import gains, numbers
 from selfimprove.report.plain import clean
@@ -13,12 +13,13 @@ from selfimprove.store.state import Confirmation
 
 def explained(report: MergeReport) -> Iterator[str]:
     """The lines of `show merge_N`."""
+    tried = gains.confirmations(report)
     reason = f": {report.reason}" if report.reason else ""
     yield f"round {report.iteration}: {report.status}{reason}"
     if report.winner:
         yield f"  {clean(report.winner.hypothesis)}"
-        found = {each.executor_id: each for each in gains.confirmations(report)}
-        first = found.get(report.winner.executor_id)
+        wanted = report.winner.executor_id
+        first = next((each for each in tried if each.executor_id == wanted), None)
         mark = (
             f", {gains.QUALIFYING}: of the pairs that decided"
             if first and gains.qualifies_only(first)
@@ -32,7 +33,7 @@ def explained(report: MergeReport) -> Iterator[str]:
         yield f"  stacked on it: {stacked.executor_id}: {clean(stacked.hypothesis)}"
     if report.held_back:
         yield "  held back: its branch is checked out"
-    for each in gains.confirmations(report):
+    for each in tried:
         yield ""
         yield from _confirmation(each)
     if report.archived:
@@ -65,7 +66,7 @@ def _confirmation(found: Confirmation) -> Iterator[str]:
         )
 
 
-def _pairs(title: str, pairs: Any) -> Iterator[str]:
+def _pairs(title: str, pairs: Sequence[Pair]) -> Iterator[str]:
     if not pairs:
         return
     yield f"  {title}:"
