@@ -61,7 +61,8 @@ def _tell(
     runs: tuple[list[float], list[float]],
 ) -> None:
     metric, commit = about
-    scores, seconds = runs
+    scores, seconds = runs[0], median(runs[1])
+    exact, most = len(set(scores)) == 1, most_pairs(settings, seconds, None)
     answer: dict[str, Any] = {
         "metric": metric,
         "commit": commit,
@@ -69,18 +70,18 @@ def _tell(
         "score": median(scores),
         "mean": mean(scores),
         "spread": spread(scores),
-        "deterministic": len(scores) > 1 and len(set(scores)) == 1,
-        "seconds": median(seconds),
+        "deterministic": len(scores) > 1 and exact,
+        "seconds": seconds,
         "drift": drift(scores),
-        "max_pairs": most_pairs(settings, median(seconds), None),
-        "round_seconds": round_seconds(settings, median(seconds), exact=len(set(scores)) == 1),
-        "smallest_gain": provable(scores, settings, most_pairs(settings, median(seconds), None)),
+        "max_pairs": most,
+        "round_seconds": round_seconds(settings, seconds, exact=exact),
+        "smallest_gain": provable(scores, settings, most),
     }
     if options.json:
         print(json.dumps(answer, indent=2))  # noqa: T201
         return
     print(  # noqa: T201
         f"{metric}: {answer['score']:g} (median of {len(scores)}), spread {answer['spread']:.2%}, "
-        f"{answer['seconds']:.2f} s a run\n"
-        f"{outlook(scores, answer['seconds'], settings)}"
+        f"{seconds:.2f} s a run\n"
+        f"{outlook(scores, seconds, settings)}"
     )
