@@ -80,9 +80,10 @@ def read_report(report: bytes, nonce: str) -> Told | None:
 
 def learnt(told: Told, result: bytes | None) -> Inside:
     """What a baseline run's report says of runs to come."""
-    late = bool(result) and told.result != sha256(result or b"").hexdigest()
     lists = {"files": told.files, "patched": told.patched, "searched": told.searched}
-    return Inside(**{name: sorted(each) for name, each in lists.items()}, writes_late=late)
+    return Inside(
+        **{name: sorted(each) for name, each in lists.items()}, writes_late=_changed(told, result)
+    )
 
 
 @dataclass(frozen=True)
@@ -113,10 +114,15 @@ def wrong_with(
         named = ", ".join(each.partition("@")[0] for each in new[:5])
         evidence = f"when the benchmark ended these were not the ones it was written with: {named}"
         return Disqualification(technique=PATCHED, evidence=evidence)
-    if result and not known.writes_late and told.result != sha256(result).hexdigest():
+    if not known.writes_late and _changed(told, result):
         evidence = "the result was written again after the benchmark's main script had ended"
         return Disqualification(technique=CHANGED, evidence=evidence)
     return None
+
+
+def _changed(told: Told, result: bytes | None) -> bool:
+    """Whether the result is another than when the main script had ended."""
+    return bool(result) and told.result != sha256(result or b"").hexdigest()
 
 
 def _counts(patched: str, trusted: Trusted) -> bool:
