@@ -9,8 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from selfimprove.agents.base import Probed
-from selfimprove.agents.registry import make_agent
 from selfimprove.app.budget import expected_cost
 from selfimprove.app.common import where, with_environment
 from selfimprove.bench.failures import Failed
@@ -24,7 +22,7 @@ from selfimprove.room.unstopped import unstopped
 from selfimprove.session import prepare_root
 from selfimprove.setup.begin import RUNS, facts_of
 from selfimprove.setup.canaries import Canaries
-from selfimprove.setup.checks import PROBE_S
+from selfimprove.setup.checks import probe_agent
 from selfimprove.setup.forecast import models_in
 from selfimprove.site import Site, open_site
 from selfimprove.store import lock
@@ -96,9 +94,7 @@ def _machine() -> Iterator[Check]:
 def _agents(site: Site) -> Iterator[Check]:
     for spec in Roster(site.config).specs():
         try:
-            agent = make_agent(spec, site.config.settings)
-            if isinstance(agent, Probed):
-                agent.probe(PROBE_S)
+            probe_agent(spec, site.config.settings)
         except UserError as error:
             yield Check("agent", "problem", str(error))
         else:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from selfimprove.agents.base import Probed
 from selfimprove.agents.registry import make_agent
 from selfimprove.config import Config
+from selfimprove.contracts.settings import Settings
 from selfimprove.deps import Deps, Roster
 from selfimprove.errors import ConfigError, ToolError
 from selfimprove.site import Site
@@ -25,9 +26,14 @@ def check_agents(config: Config) -> None:
 def probe_agents(config: Config) -> None:
     """Every agent that can be tried for nothing is, once; raises ConfigError."""
     for spec in Roster(config).specs():
-        agent = make_agent(spec, config.settings)
-        if isinstance(agent, Probed):
-            agent.probe(PROBE_S)
+        probe_agent(spec, config.settings)
+
+
+def probe_agent(spec: str, settings: Settings) -> None:
+    """Make an agent, and try it where that costs nothing; raises ConfigError."""
+    agent = make_agent(spec, settings)
+    if isinstance(agent, Probed):
+        agent.probe(PROBE_S)
 
 
 def take_incumbent(deps: Deps, state: State, say: Callable[[str], None]) -> None:
