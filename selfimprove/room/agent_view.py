@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from selfimprove.contracts.settings import AgentPaths
@@ -51,26 +51,38 @@ def program_paths(command: str | tuple[str, ...], home: Path, top: Path) -> Iter
             yield path
 
 
-def agent_mounts(
-    command: str | tuple[str, ...], paths: AgentPaths, home: Path, hidden: tuple[Path, ...]
-) -> list[Mount]:
-    """Mounts of one agent, over those every job has; `hidden` begins with the target's top."""
-    top = hidden[0]
-    closure = Closure(home, hidden)
-    others = (*hidden, *SYSTEM)
-    program = [path for path in program_paths(command, home, top) if not is_below(path, others)]
-    for path in program:
-        if path.is_file():
-            closure.add_interpreter(path)
-    read = [path for path in named_paths(paths.read, home, top) if path.exists()]
-    write = [path for path in named_paths(paths.write, home, top) if path.exists()]
-    shown = outermost([*closure.shown, *program, *read, *write])
-    masks = secrets_below(shown, home, (*program, *read, *write))
-    return [
-        *(Mount(path, "read", path) for path in (*closure.shown, *program, *read)),
-        *(Mount(path, "write", path) for path in write),
-        *(mask(path) for path in masks),
-    ]
+class AgentView:
+    """Finds the mounts of agents, over those every job has; once for each program."""
+
+    def __init__(self, paths: AgentPaths, home: Path, hidden: tuple[Path, ...]) -> None:
+        """`hidden` begins with the target's top."""
+        self._paths, self._home, self._hidden = paths, home, hidden
+        self._known: dict[tuple[Path, ...], list[Mount]] = {}
+
+    def mounts(self, command: str | tuple[str, ...]) -> list[Mount]:
+        """What an agent's command needs to be seen; looked for again where some of it is gone."""
+        program = tuple(program_paths(command, self._home, self._hidden[0]))
+        known = self._known.get(program)
+        if known is None or not all(one.source is None or one.source.exists() for one in known):
+            known = self._known[program] = self._found(program)
+        return known
+
+    def _found(self, named: Sequence[Path]) -> list[Mount]:
+        home, top = self._home, self._hidden[0]
+        closure = Closure(home, self._hidden)
+        program = [path for path in named if not is_below(path, (*self._hidden, *SYSTEM))]
+        for path in program:
+            if path.is_file():
+                closure.add_interpreter(path)
+        read = [path for path in named_paths(self._paths.read, home, top) if path.exists()]
+        write = [path for path in named_paths(self._paths.write, home, top) if path.exists()]
+        shown = outermost([*closure.shown, *program, *read, *write])
+        masks = secrets_below(shown, home, (*program, *read, *write))
+        return [
+            *(Mount(path, "read", path) for path in (*closure.shown, *program, *read)),
+            *(Mount(path, "write", path) for path in write),
+            *(mask(path) for path in masks),
+        ]
 
 
 def mask(path: Path) -> Mount:

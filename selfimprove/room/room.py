@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 from selfimprove.contracts.settings import Provide
@@ -20,7 +21,7 @@ from selfimprove.errors import ConfigError
 from selfimprove.process import Child, Limits, Outcome, StopToken, base_env, run_child
 from selfimprove.proctree import collect
 from selfimprove.room.agent_view import (
-    agent_mounts,
+    AgentView,
     check_agent_paths,
     mask,
     named_paths,
@@ -110,6 +111,9 @@ class Room:
         ]
         self.visible = see(self._environ, self._home, self._hidden, tools)
         self._base = self._base_mounts()
+        self._links = self._top_links()
+        others = [path for path, one in self._provided.items() if "agents" not in one.for_]
+        self._agents = AgentView(spec.agent_paths, self._home, (*self._hidden, *others))
 
     @property
     def level(self) -> Level:
@@ -181,7 +185,7 @@ class Room:
     # one job
 
     def _contained(self, job: Job, mounts: list[Mount], more: tuple[int, ...]) -> Outcome:
-        arguments = [*NAMESPACES, *self._network(job), *self._links(), "--dev", "/dev"]
+        arguments = [*NAMESPACES, *self._network(job), *self._links, "--dev", "/dev"]
         arguments += ["--proc", "/proc", *mount_arguments(mounts), "--remount-ro", "/"]
         arguments += ["--chdir", str(self.spec.target_top / self._folder_of(job))]
         command = shell(job.command, str(TMP / RESULT))
@@ -325,9 +329,7 @@ class Room:
         for place, source in in_tree.items():
             yield Mount(self.spec.target_top / place, "read", source)
         if job.profile == "agent":
-            others = [p for p, one in self._provided.items() if "agents" not in one.for_]
-            hidden = (*self._hidden, *others)
-            yield from agent_mounts(job.command, self.spec.agent_paths, self._home, hidden)
+            yield from self._agents.mounts(job.command)
         yield self._tree_mount(job)
 
     def _tree_mount(self, job: Job) -> Mount:
@@ -336,14 +338,14 @@ class Room:
             return Mount(top, "overlay", job.tree.upper, job.tree.stack, job.tree.work)
         return Mount(top, "read" if job.read_only_tree else "write", job.tree)
 
-    @property
+    @cached_property
     def _inner_home(self) -> Path:
         """HOME inside: at its own path, unless something else has to stand there."""
         home, top = self._home, self.spec.target_top
         taken = home == Path("/") or is_below(home, [*SYSTEM, top])
         return TMP / "home" if taken or not home.is_absolute() else home
 
-    def _links(self) -> list[str]:
+    def _top_links(self) -> list[str]:
         """Top-level links of a merged /usr, and /var/run."""
         links = [(path.readlink(), path) for path in SYSTEM if path.is_symlink()]
         return [
