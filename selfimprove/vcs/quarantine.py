@@ -73,6 +73,8 @@ class Quarantine:
 
     def resolve(self, rev: str) -> str | None:
         """The full id of the commit that `rev` names, or None."""
+        if rev in self._trees:
+            return rev
         answer = self.git.attempt(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}"
         )
