@@ -147,6 +147,11 @@ def _confirmation(state: State, payload: Payload) -> Line:
     return Line(f"{who} holds: {payload['reason']}", "good")
 
 
+def _not_exact(_: State, payload: Payload) -> Line:
+    who = payload["executor"]
+    return Line(f"{who}: the benchmark does not repeat after all, measured in pairs from here on")
+
+
 def _holdout(_: State, payload: Payload) -> Line:
     answer = "agrees" if payload["answer"] else f"does not agree: {payload['reason']}"
     tone: Tone = "good" if payload["answer"] else "bad"
@@ -240,6 +245,7 @@ _CONTROL: dict[str, Callable[[State, Payload], Line | None]] = {
     "planning_again": _again,
     "result": _result,
     "confirming": _confirming,
+    "not_exact": _not_exact,
     "confirmation": _confirmation,
     "holdout": _holdout,
     "closed": _closed,

@@ -224,6 +224,7 @@ def remeasure(
             )
         samples.append(found.sample)
     tell(samples)
+    facts = state.facts.model_copy(update={"deterministic": deterministic(samples)})
     incumbent = Incumbent(
         commit=state.incumbent.commit,
         score=median([sample.score for sample in samples]),
@@ -234,6 +235,7 @@ def remeasure(
             "setup",
             "baseline",
             incumbent=incumbent.document(),
+            facts=facts.document(),
             fingerprint=mark.document(),
             reason=reason,
         )

@@ -29,6 +29,7 @@ from selfimprove.store.state import Confirmation, State
 Flow = Generator[Draft, State, State]
 
 HOLDOUT_PAIRS = 3
+NOT_EXACT = "the benchmark does not repeat after all; the next round measures in pairs"
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,11 @@ def decide(state: State, deps: Deps, name: str) -> Flow:
     while True:
         confirmation = confirmation_of(state, name)
         verdict = judge(confirmation.pairs, confirmation.trial)
+        if verdict.outcome == "win" and not repeats(state, confirmation):
+            state = yield control(about, "not_exact", executor=name)
+            if len(round_of(state).tournament.confirmations) > 1:
+                return (yield refused(about, name, NOT_EXACT))
+            continue
         if verdict.outcome != "more":
             told = ruling(state, deps.config.settings, confirmation, verdict)
             return (yield control(about, "confirmation", executor=name, **told))
@@ -104,6 +110,21 @@ def decide(state: State, deps: Deps, name: str) -> Flow:
         found, state = yield from measure_pair(state, deps, sides, len(confirmation.pairs))
         if isinstance(found, Failed):
             return (yield _failed(about, name, found))
+
+
+def repeats(state: State, confirmation: Confirmation) -> bool:
+    """Whether a win of one pair shows the scores that its commits had before; pure.
+
+    The baseline's runs may have agreed by chance, most of all where a score has few digits: then
+    one pair proves nothing.
+    """
+    current = round_of(state)
+    if not confirmation.trial.deterministic or confirmation.base != current.incumbent.commit:
+        return True
+    ranked_on = current.executors[confirmation.executor_id].result
+    before = (current.incumbent.score, ranked_on and ranked_on.benchmark_score)
+    seen = ((pair.incumbent.score, pair.candidate.score) for pair in confirmation.pairs)
+    return all(scores == before for scores in seen)
 
 
 def _failed(about: str, name: str, found: Failed) -> Draft:

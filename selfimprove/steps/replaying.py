@@ -24,7 +24,7 @@ from selfimprove.review.families import assign
 from selfimprove.review.quality import quality_report
 from selfimprove.steps import recording
 from selfimprove.steps.base import round_of
-from selfimprove.steps.confirming import estimate, ruling, trial_of
+from selfimprove.steps.confirming import estimate, repeats, ruling, trial_of
 from selfimprove.steps.critic_review import decision, judged, sent_back
 from selfimprove.steps.reviewing import losers, narrowed, recent_winners, recorded_facts
 from selfimprove.steps.screening import result_of
@@ -219,6 +219,11 @@ def _confirming(state: State, payload: Payload, _: Known) -> Iterator[str]:
     yield from _differs("trial", payload["trial"], trial and trial.document())
 
 
+def _not_exact(state: State, payload: Payload, _: Known) -> Iterator[str]:
+    last = round_of(state).tournament.confirmations[-1]
+    yield from _differs(f"{payload['executor']}: repeats", False, repeats(state, last))
+
+
 def _confirmation(state: State, payload: Payload, _: Known) -> Iterator[str]:
     """Whether the pairs lead to what was decided; this alone knows how pairs are judged."""
     last = round_of(state).tournament.confirmations[-1]
@@ -313,6 +318,7 @@ CHECKS: dict[str, Check] = {
     "executors_named": _executors,
     "result": _result,
     "confirming": _confirming,
+    "not_exact": _not_exact,
     "confirmation": _confirmation,
     "holdout": _holdout,
     "closed": _closed,

@@ -159,6 +159,14 @@ def confirming(state: State, envelope: Envelope, payload: Payload) -> State:
     return with_round(state, tournament=changed(tournament, confirmations=confirmations))
 
 
+def not_exact(state: State, _: Envelope, __: Payload) -> State:
+    """`not_exact`: what repeated at the baseline no longer does; the pairs begin anew, as noisy."""
+    assert state.facts is not None
+    trial = changed(round_of(state).tournament.confirmations[-1].trial, deterministic=False)
+    state = changed(state, facts=changed(state.facts, deterministic=False))
+    return with_confirmation(state, trial=trial, pairs=[])
+
+
 def confirmed(state: State, envelope: Envelope, payload: Payload) -> State:
     """`confirmation`: whether the candidate under way holds."""
     last = round_of(state).tournament.confirmations[-1]
@@ -284,6 +292,7 @@ ROUND_EVENTS = {
     "executor_status": executor_status,
     "result": resulted,
     "confirming": confirming,
+    "not_exact": not_exact,
     "confirmation": confirmed,
     "holdout": held_out,
     "closed": closed,

@@ -26,7 +26,7 @@ from selfimprove.store.files import write_whole
 from selfimprove.store.journal import last_checkpoint
 from selfimprove.store.record import envelopes
 from selfimprove.store.state import State
-from selfimprove.testing.rehearsal import Rehearsal, number_plan, set_numbers
+from selfimprove.testing.rehearsal import SCORE, Rehearsal, number_plan, set_numbers
 
 from .test_tournament import IMPROVE, NOISE
 
@@ -127,6 +127,29 @@ def test_a_machine_that_has_become_slower_drops_no_candidate(stage: Stage, tmp_p
     ]
     assert runners == ["executor_1", "incumbent", "incumbent", "executor_1", *runners[:2]]
     assert replayed(play, 1) == []
+
+
+def test_a_benchmark_that_repeated_by_chance_is_measured_in_pairs(
+    stage: Stage, tmp_path: Path
+) -> None:
+    """Its baseline runs agreed; one pair of what scatters now would prove nothing."""
+    loose = tmp_path / "loose"
+    score = f'if test -e "{loose}"; then\n{NOISE}else\n{SCORE}fi\n'
+    play = stage(planner=number_plan("a", 12), score=score, settings=ONE)
+
+    def loosened(envelope: Any, _state: Any) -> None:
+        if envelope.payload.get("event") == "round_started":
+            loose.touch()
+
+    outcome = play.run([loosened], max_iterations=1)
+    (found,) = report_of(play)["evidence"]["confirmations"]
+    assert (found["trial"]["deterministic"], found["holds"]) == (False, True)
+    assert len(found["pairs"]) >= 5
+    assert len(found["closing"]) == 8
+    events = [each.payload.get("event") for each in envelopes(play.layout, 1)]
+    assert events.count("not_exact") == 1
+    assert replayed(play, 1) == []
+    assert "agreed, later ones did not" in summary(play.site(), outcome)
 
 
 @pytest.fixture(scope="module")
