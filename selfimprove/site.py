@@ -137,6 +137,12 @@ def holdout_files(site: Site, known: Iterable[str]) -> frozenset[str]:
     )
 
 
+def held_out_in_scope(site: Site) -> list[str]:
+    """Files that the held-out benchmark's command names and that agents see and may edit."""
+    named = _files_of(site.target, site.config.settings.holdout_command)
+    return Scope.of(site.goal.scope, site.target.prefix).editable(set(named))
+
+
 def _place(prefix: str, word: str) -> str:
     """The path that a word would name from the top; what is absolute or outside names nothing."""
     return "" if word.startswith("/") else posixpath.normpath(posixpath.join(prefix, word))

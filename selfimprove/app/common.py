@@ -15,7 +15,7 @@ from selfimprove.errors import TrustError
 from selfimprove.places import FOLDER
 from selfimprove.setup.detect import detect, of_kind
 from selfimprove.setup.trust import TrustFacts, trust_facts
-from selfimprove.site import Site, Where, benchmark_files, uncommitted
+from selfimprove.site import Site, Where, benchmark_files, held_out_in_scope, uncommitted
 from selfimprove.store.files import json_bytes, write_whole
 from selfimprove.store.state import State
 from selfimprove.vcs.scope import Scope
@@ -94,6 +94,12 @@ def beginning(site: Site) -> Iterator[str]:
         yield (
             f"in scope, and also makes the score: {', '.join(makers[:NAMED])}; "
             "split what is improved from what measures it, or its wins prove less"
+        )
+    shown = held_out_in_scope(site)
+    if shown:
+        yield (
+            f"in scope, and named by holdout_command: {', '.join(shown[:NAMED])}; agents see and "
+            "edit it: take it out of the scope where it is more than the program itself"
         )
 
 

@@ -8,6 +8,7 @@ from selfimprove.bench.estimate import score_interval
 from selfimprove.contracts.base import Direction
 from selfimprove.contracts.benchmark import Measurement
 from selfimprove.contracts.merge import MergeReport
+from selfimprove.contracts.settings import Settings
 from selfimprove.contracts.significance import Estimate
 from selfimprove.report import numbers
 from selfimprove.store.state import Confirmation, State
@@ -22,6 +23,19 @@ def reported(state: State) -> Estimate | None:
     if state.incumbent is None or state.final_of != state.incumbent.commit:
         return None
     return state.final
+
+
+def unmeasured(state: State) -> bool:
+    """Whether a run that has stopped lacks its reported gain, though something was merged."""
+    if state.status in ("idle", "running", "waiting") or not state.wins_total:
+        return False
+    exact = state.facts is not None and state.facts.deterministic
+    return not exact and closing_pairs(state) > 0 and reported(state) is None
+
+
+def closing_pairs(state: State) -> int:
+    """Fresh pairs that are measured for a reported gain, as the run's settings say."""
+    return Settings.parse(state.config, "settings of the run").significance.closing_pairs
 
 
 def base_score(found: Estimate, direction: Direction) -> float | None:

@@ -7,10 +7,9 @@ from functools import lru_cache
 from pydantic import TypeAdapter
 
 from selfimprove.contracts.benchmark import Pair
-from selfimprove.contracts.settings import Settings
 from selfimprove.contracts.significance import Judgement, Trial
 from selfimprove.report import numbers
-from selfimprove.report.gains import QUALIFYING
+from selfimprove.report.gains import QUALIFYING, closing_pairs
 from selfimprove.store.state import Confirmation, State
 
 _PAIRS = TypeAdapter(list[Pair])
@@ -25,7 +24,7 @@ def under_way(state: State) -> str:
     if tried and (found := standing(tried[-1], state)):
         return f"{tried[-1].executor_id}: {found}"
     if state.final_pairs:
-        of = _closing_pairs(state)
+        of = closing_pairs(state)
         return (
             f"the run's gain, first base against tip: fresh pair {len(state.final_pairs)} of {of}"
         )
@@ -37,7 +36,7 @@ def standing(found: Confirmation, state: State) -> str:
     if found.holds is None:
         return _open(found)
     if found.holds and not found.commit:
-        of = 0 if found.trial.deterministic else _closing_pairs(state)
+        of = 0 if found.trial.deterministic else closing_pairs(state)
         return f"it holds; closing pair {len(found.closing)} of {of}"
     return ""
 
@@ -69,7 +68,3 @@ def _judged(trial: str, pairs: bytes) -> Judgement:
     from selfimprove.bench.compare import judge
 
     return judge(_PAIRS.validate_json(pairs), Trial.model_validate_json(trial))
-
-
-def _closing_pairs(state: State) -> int:
-    return Settings.parse(state.config, "settings of the run").significance.closing_pairs

@@ -175,6 +175,14 @@ def _target(state: State, facts: Facts) -> str:
 def _notes(state: State) -> Iterable[str]:
     if state.number:
         yield f"{numbers.count(state.number, 'round')}, {numbers.count(state.wins_total, 'win')}."
+    if state.baseline and state.facts and state.baseline.deterministic > state.facts.deterministic:
+        yield "The baseline's runs agreed, later ones did not: scores are taken as noisy since."
+    if gains.unmeasured(state):
+        yield (
+            "The gain of the run was not measured: no time was left for the first base beside the "
+            "tip, or the run did not end by itself. Scores of different moments stand above; "
+            "`selfimprove resume` with more time measures it."
+        )
     if state.settings and state.settings.waiting_until:
         yield f"Waiting until {state.settings.waiting_until}; `selfimprove resume` goes on."
     if state.repeated_calls:

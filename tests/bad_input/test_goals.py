@@ -144,6 +144,16 @@ def test_a_file_in_scope_that_makes_the_score_is_named(machine: Machine, tmp_pat
     assert "also makes the score: src/bench.sh;" in machine.improved(there.path).err
 
 
+def test_a_held_out_benchmark_that_agents_see_is_named(
+    machine: Machine, target: Repository
+) -> None:
+    settings = ".selfimprove/default/config/settings.json"
+    command = '{"holdout_command": "sh src/held_out.sh"}'
+    target.write({"src/held_out.sh": FILES["bench.sh"], settings: command})
+    said = machine.run(target.path, "--dry-run").err
+    assert "in scope, and named by holdout_command: src/held_out.sh; agents see" in said
+
+
 @pytest.mark.long
 def test_a_benchmark_that_opens_files_out_of_scope_is_measured_once(
     machine: Machine, tmp_path: Path

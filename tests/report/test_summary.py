@@ -35,6 +35,7 @@ def test_a_run_with_wins(tmp_path) -> None:
         "| score                      | 142.3        | 115.26           | 19% better |\n",
         "| interval                   | 141 to 143.5 | 114.26 to 116.26 |            |\n",
         "\nTarget 100: not reached.\n",
+        "The gain of the run was not measured: ",
         "| 1     | 11111111",
         "### Round 1: Caching the total should improve\n\n```diff\n-a\n+b\n```\n",
         "| round_1_planner_b | –                | data   |",
