@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from selfimprove.agents.base import Agent
+from selfimprove.agents.purse import Purse
 from selfimprove.agents.registry import make_agent, specs_for
 from selfimprove.bench.measure import Bench
 from selfimprove.config import Config
@@ -89,3 +90,4 @@ class Deps:
     ideas: IdeaBox
     stop: StopToken
     deadline: Deadline = field(default_factory=Deadline)
+    purse: Purse = field(default_factory=Purse)

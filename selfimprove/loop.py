@@ -38,7 +38,12 @@ STEPS: dict[StepName, Step] = {
 
 Observer = Callable[[Envelope, State], None]
 
-EXIT_CODES: dict[RunStatus, int] = {"circuit_breaker": 4, "failed": 1, "user_stopped": 130}
+EXIT_CODES: dict[RunStatus, int] = {
+    "circuit_breaker": 4,
+    "failed": 1,
+    "waiting": 1,
+    "user_stopped": 130,
+}
 """The run's exit code by the status it ends with; 0 for every other."""
 
 

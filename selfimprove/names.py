@@ -1,7 +1,8 @@
-"""The refs of a run, by topic."""
+"""The refs of a run, by topic, and the names of its agents."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -41,3 +42,8 @@ def branch(name: str) -> str:
 def tag(name: str) -> str:
     """A tag's full ref."""
     return f"refs/tags/{name}"
+
+
+def role_of(agent_id: str) -> str:
+    """The role of `planner_a`, `critic_1`, `researcher`."""
+    return re.sub(r"_([a-z]|\d+)$", "", agent_id)

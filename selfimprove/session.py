@@ -34,6 +34,7 @@ from selfimprove.setup.checks import (
 from selfimprove.setup.goal_change import edited, refuse_other_metric
 from selfimprove.setup.outlook import outlook
 from selfimprove.site import Site
+from selfimprove.steps import lost
 from selfimprove.steps.stop_check import why_stop
 from selfimprove.store import lock
 from selfimprove.store.files import write_whole
@@ -107,6 +108,7 @@ def take_on(site: Site, asked: Asked, stop: StopToken) -> Outcome:
         if finished:
             return _ended(run.state, deps, asked, finished)
         _open(run, site, asked)
+        run.drive(lost.book(run.state, deps))
         state = until_stopped(run, deps)
         return Outcome(state, deps, EXIT_CODES.get(state.status, 0))
 

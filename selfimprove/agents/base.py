@@ -14,25 +14,36 @@ from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 from selfimprove.contracts.agent import AgentReply, AgentRequest, Usage
 
 if TYPE_CHECKING:
+    from selfimprove.agents.purse import Tab
     from selfimprove.process import StopToken
     from selfimprove.room.job import Layered
     from selfimprove.room.room import Room
 
-FailureKind = Literal["exit", "timeout", "output", "unreachable", "crash"]
+FailureKind = Literal["exit", "timeout", "output", "unreachable", "crash", "budget"]
 
 
 class AgentFailure(Exception):  # noqa: N818 - a failed agent is data to the loop, not an error
     """An agent that gave no usable answer; it is asked once more, then left out of the round.
 
     `exit`: it ended with a non-zero code. `timeout`: it met `agent_timeout`. `output`: its answer
-    does not fit. `unreachable`: it could not be started or reached. `crash`: it died of a signal.
+    does not fit. `unreachable`: its provider is out, or a limit or its login keeps it away; the run
+    waits for it. `crash`: it died of a signal. `budget`: its next request might have cost more than
+    is left; it is not asked again.
     """
 
-    def __init__(self, kind: FailureKind, message: str, usage: Usage | None = None) -> None:
+    def __init__(
+        self,
+        kind: FailureKind,
+        message: str,
+        usage: Usage | None = None,
+        retry_after: float | None = None,
+    ) -> None:
         """`usage` is what was paid for nothing, where that is known."""
         self.kind: FailureKind = kind
         self.message = message
         self.usage = usage
+        self.retry_after = retry_after
+        """Seconds after which an unreachable one is said to be back."""
         super().__init__(message)
 
 
@@ -52,6 +63,8 @@ class Workspace:
     """Where what it says besides its answer goes."""
     commits: str = ""
     """The commits that led to the tree, a line each, newest first."""
+    tab: Tab | None = None
+    """Where an agent that makes several requests reserves and settles each of them."""
     layers: Layered | None = None
     """What the room shows as the tree, where an executor edits a layer over `tree`."""
 

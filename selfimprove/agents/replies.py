@@ -48,6 +48,10 @@ class ReplyStore:
     def _path(self, key: str) -> Path:
         return self.directory / f"{key}.json"
 
+    def tab(self, session: str) -> Path:
+        """Where the spending of a question under way is kept."""
+        return self.directory / f"{session.partition('/')[2].replace('/', '-')}.tab"
+
     def get(self, key: str) -> KeptReply | None:
         """Give the reply kept under `key`; None where there is none or it cannot be read.
 

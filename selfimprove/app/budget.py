@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from selfimprove.agents.llm.agent import ModelAgent
 from selfimprove.app.common import say
-from selfimprove.config import Source
-from selfimprove.contracts.settings import BudgetSettings, Limit
+from selfimprove.config import Config, Source
+from selfimprove.config.keys import merged, nested
+from selfimprove.contracts.settings import BudgetSettings
 from selfimprove.errors import ConfigError, UsageError
 from selfimprove.setup.forecast import Forecast, forecast, models_in
 from selfimprove.site import Site
@@ -36,6 +37,37 @@ def with_budget(site: Site, *, no_budget: bool, may_ask: bool) -> Site:
     return site
 
 
+def with_recorded_budget(site: Site) -> Site:
+    """The site with the limits of the run's last start, where nothing says otherwise now.
+
+    `--budget-usd` and the answer to the question are given once, not at each resume.
+    """
+    recorded = load_state(site.layout).config.get("budget")
+    if not recorded:
+        return site
+    budget = BudgetSettings.parse(recorded, "the recorded budget")
+    config = site.config
+    for scope, limit in budget.limits():
+        for unit, value in limit.document().items():
+            key = f"budget.{scope}.{unit}"
+            if config.sources.get(key, Source.DEFAULT) is Source.DEFAULT:
+                say(f"{key} is {value:g}, as at the last start (--no-budget lifts it)")
+                config = with_limit(config, scope, unit, value)
+    return replace(site, config=config)
+
+
+def with_limit(config: Config, scope: str, unit: str, value: float) -> Config:
+    """The same with one more limit: `run` or `roles.critic`, `usd`."""
+    flat = {f"{scope}.{unit}": value}
+    given = merged(config.settings.budget.document(), nested(flat))
+    budget = BudgetSettings.model_validate(given)
+    return replace(
+        config,
+        settings=config.settings.model_copy(update={"budget": budget}),
+        sources={**config.sources, f"budget.{scope}.{unit}": Source.FLAG},
+    )
+
+
 def expected_cost(site: Site) -> Forecast:
     """What a round of this site's agents costs, from its record where there is one."""
     return forecast(site.config.settings, load_state(site.layout))
@@ -48,7 +80,7 @@ def _limited(budget: BudgetSettings) -> bool:
 def _ensure_priced(site: Site, paid: list[ModelAgent]) -> None:
     """A budget in dollars is no budget for a model whose price nobody has said."""
     budget = site.config.settings.budget
-    in_dollars = any(getattr(budget, scope).usd is not None for scope in (*BINDING, "step"))
+    in_dollars = any(limit.usd is not None for _, limit in budget.limits())
     unpriced = [model for model in paid if model.price is None]
     for model in unpriced:
         if in_dollars:
@@ -78,11 +110,4 @@ def _asked(site: Site, paid: list[ModelAgent], *, may_ask: bool) -> Site:
         usd = -1.0
     if not 0 < usd < float("inf"):
         raise UsageError(f"{told!r} is no amount of dollars", "add --budget-usd N, or --no-budget")
-    settings = site.config.settings
-    run = Limit.model_validate({**settings.budget.run.document(), "usd": usd})
-    budget = settings.budget.model_copy(update={"run": run})
-    sources = {**site.config.sources, "budget.run.usd": Source.FLAG}
-    config = replace(
-        site.config, settings=settings.model_copy(update={"budget": budget}), sources=sources
-    )
-    return replace(site, config=config)
+    return replace(site, config=with_limit(site.config, "run", "usd", usd))

@@ -28,6 +28,7 @@ def dry_run(site: Site, *, as_json: bool) -> int:
         "agents": Roster(site.config).specs(),
         "calls_a_round": calls,
         "a_round": {"usual": asdict(expected.usual), "at_most": asdict(expected.most)},
+        "a_request": {"at_most": asdict(expected.request)},
         "sealed": benchmark_files(site),
         "trust": facts.lines(),
     }

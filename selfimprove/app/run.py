@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from selfimprove.app.budget import with_budget
+from selfimprove.app.budget import with_budget, with_recorded_budget
 from selfimprove.app.common import (
     beginning,
     confirmation,
@@ -49,6 +49,8 @@ def run(options: RunOptions) -> int:
     site = with_environment(open_site(where(options), run_flags(options)))
     for warning in (*site.config.warnings, *site.target.notes, *beginning(site)):
         say(warning)
+    if not options.no_budget:
+        site = with_recorded_budget(site)
     if options.dry_run:
         return dry_run(site, as_json=options.json)
     site = with_budget(site, no_budget=options.no_budget, may_ask=not options.detach)
@@ -92,7 +94,7 @@ def run_flags(options: RunOptions) -> dict[str, Any]:
         "budget.run.usd": options.budget_usd,
     }
     if options.no_budget:
-        scopes = ("run", "iteration", "step")
+        scopes = ("run", "iteration", "step", "call", *(f"roles.{role}" for role in RUN_ROLES))
         flags |= {f"budget.{scope}": dict.fromkeys(Limit.model_fields) for scope in scopes}
     return flags | {f"agents.{role}": spec for role, spec in agents.items()}
 

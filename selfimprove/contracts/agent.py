@@ -73,6 +73,24 @@ class Usage(Record):
         """How many calls this is, in a budget and in totals."""
         return 1 if self.calls is None else self.calls
 
+    @property
+    def tokens(self) -> int:
+        """Read and written, together."""
+        return self.input_tokens + self.output_tokens
+
+    def plus(self, more: Usage) -> Usage:
+        """What both cost together."""
+        return Usage(
+            input_tokens=self.input_tokens + more.input_tokens,
+            output_tokens=self.output_tokens + more.output_tokens,
+            usd=self.usd + more.usd,
+            duration_s=self.duration_s + more.duration_s,
+            calls=self.counted + more.counted,
+            retries=_sum(self.retries, more.retries),
+            cache_read_tokens=_sum(self.cache_read_tokens, more.cache_read_tokens),
+            cache_write_tokens=_sum(self.cache_write_tokens, more.cache_write_tokens),
+        )
+
 
 class AgentReply(Record):
     """An agent's answer."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from selfimprove.contracts.agent import AgentRole
 from selfimprove.contracts.base import Direction, Record
 from selfimprove.contracts.goal import GuardCommand, SubScoreRule
 
@@ -86,25 +88,38 @@ class Limit(Record):
     """A budget for one scope; a limit that is None does not bind.
 
     Once one is reached no further call is made and the run stops, resumably, with status `budget`.
-    Agents asked side by side all finish, so that their cost may pass the limit.
+    A model's every request is reserved beforehand at the most it may cost, and not made where that
+    is more than is left. What another program spends in a call is known only when it has ended, so
+    that tokens and dollars may be passed by what those asked side by side spend.
     """
 
     additions: ClassVar[frozenset[str]] = frozenset({"tokens", "usd", "minutes", "calls"})
 
-    tokens: int | None = None
-    usd: float | None = None
-    minutes: float | None = None
+    tokens: int | None = Field(default=None, ge=0)
+    usd: float | None = Field(default=None, ge=0)
+    minutes: float | None = Field(default=None, ge=0)
     """Time at work since this start; a pause is not counted, and the next start counts anew. It
-    keeps measurements from beginning, too."""
-    calls: int | None = None
+    keeps measurements from beginning, too. Of a call: the time it may take."""
+    calls: int | None = Field(default=None, ge=0)
+    """A model's every request is one; so is each start of another program."""
 
 
 class BudgetSettings(Record):
-    """Budgets for the run, each iteration and each step."""
+    """Budgets for the run, each iteration, each step of one, each role in one, and each call."""
 
     run: Limit = Field(default_factory=Limit)
     iteration: Limit = Field(default_factory=Limit)
     step: Limit = Field(default_factory=Limit)
+    roles: dict[AgentRole, Limit] = Field(default_factory=dict)
+    """Role -> what all who have it may spend in one iteration."""
+    call: Limit = Field(default_factory=Limit)
+    """Of one question to one agent, all its requests. Where it is not enough the run stops."""
+
+    def limits(self) -> Iterator[tuple[str, Limit]]:
+        """Every limit, by its dotted name."""
+        yield from (("run", self.run), ("iteration", self.iteration), ("step", self.step))
+        yield from ((f"roles.{role}", limit) for role, limit in self.roles.items())
+        yield "call", self.call
 
 
 class Settings(Record):
@@ -179,6 +194,9 @@ class Settings(Record):
     agents: dict[str, str | list[str]] = Field(default_factory=dict)
     """Role -> agent spec, or for planners a list of specs, one each."""
     agent_timeout: float = Field(default=1800, gt=0)
+    agent_wait: float = Field(default=21_600, ge=0)
+    """Seconds that a run waits, with growing pauses, while an agent cannot be reached; then it
+    stops, resumably. A limit that is said to end later than that is not waited for."""
     agent_paths: AgentPaths = Field(default_factory=AgentPaths)
     agent_commands: list[str] = Field(default_factory=list)
     """Commands that executors which are models may run in the room, besides the guards."""

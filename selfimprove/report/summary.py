@@ -296,7 +296,16 @@ def _cost(state: State) -> str:
             f"{totals.tokens:,} tokens ({totals.input_tokens:,} in, {totals.output_tokens:,} out)"
         )
     parts.append(numbers.money(totals.usd))
-    return ", ".join(parts) + "."
+    return ", ".join(parts) + "." + _cost_of_a_win(state)
+
+
+def _cost_of_a_win(state: State) -> str:
+    """What an accepted win came to, the rounds without one included."""
+    totals, wins = state.totals, state.wins_total
+    if not (wins and totals.tokens):
+        return ""
+    money = f"{numbers.money(totals.usd / wins)}, " if totals.usd else ""
+    return f" A win came to {money}{totals.tokens / wins:,.0f} tokens."
 
 
 def _branch(facts: Facts) -> str:

@@ -198,6 +198,10 @@ def _waiting(_: State, payload: Payload) -> Line:
     return Line(f"waiting{until}: {payload.get('reason', '')}", "bad")
 
 
+def _waited(_: State, payload: Payload) -> Line:
+    return Line(f"asked again after {payload['seconds']:.0f} s")
+
+
 def _stopped(_: State, payload: Payload) -> Line:
     words = STATUS_WORDS.get(status := str(payload["status"]), status)
     return Line(f"{words}: {payload['reason']}" if payload.get("reason") else words)
@@ -252,6 +256,7 @@ _CONTROL: dict[str, Callable[[State, Payload], Line | None]] = {
     "final": _final,
     "merge_report": _merged,
     "waiting": _waiting,
+    "waited": _waited,
     "stopped": _stopped,
     "warning": _warning,
     "phase_transition": _detail("phase"),

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from selfimprove.agents.llm.agent import ModelAgent
 from selfimprove.agents.llm.limits import MAX_TOKENS, MOST_INPUT, turns_of
-from selfimprove.agents.llm.prices import Price, Tokens
 from selfimprove.agents.registry import make_agent, specs_for
 from selfimprove.contracts.agent import AgentRole
 from selfimprove.contracts.settings import Settings
@@ -51,6 +50,8 @@ class Forecast:
     most: Cost
     rounds: int
     """How many rounds `usual` is the mean of; 0 where it is assumed."""
+    request: Cost = Cost()
+    """The dearest single request that a model may be asked."""
 
     def lines(self) -> list[str]:
         """How it reads to a person."""
@@ -58,7 +59,16 @@ class Forecast:
         return [
             f"a round of agents, usually: {self.usual} ({basis})",
             f"a round of agents, at most: {self.most}",
+            *self._one_request(),
         ]
+
+    def _one_request(self) -> list[str]:
+        """What is reserved before a request, and so what a budget may leave unspent."""
+        if not self.request.tokens:
+            return []
+        usd = "" if self.request.usd is None else f", ${self.request.usd:,.2f}"
+        told = f"one request, at most: {self.request.tokens:,} tokens{usd}"
+        return [f"{told}; none is made that might pass a budget"]
 
 
 @dataclass(frozen=True)
@@ -84,7 +94,8 @@ def forecast(settings: Settings, state: State) -> Forecast:
     most = _sum([_most(seat, settings) for seat in seats])
     rounds = state.settings.iterations if state.settings else 0
     if not rounds:
-        return Forecast(_sum([_usual(seat, settings) for seat in seats]), most, 0)
+        usual = _sum([_usual(seat, settings) for seat in seats])
+        return Forecast(usual, most, 0, _dearest(settings))
     total = state.totals
     asked = [span for span in state.spans if span.agent]
     minutes = sum(span.duration_s for span in asked) / 60
@@ -95,7 +106,7 @@ def forecast(settings: Settings, state: State) -> Forecast:
         total.usd / rounds,
         minutes / shown,
     )
-    return Forecast(mean, most, rounds)
+    return Forecast(mean, most, rounds, _dearest(settings))
 
 
 def _seats(settings: Settings) -> Iterator[_Seat]:
@@ -120,7 +131,7 @@ def _usual(seat: _Seat, settings: Settings) -> Cost:
     turns = ASSUMED_TURNS.get(seat.role, REVIEWER_TURNS)
     reads = [ASSUMED_PROMPT + turn * ASSUMED_GROWTH for turn in range(turns)]
     tokens = sum(reads) + turns * ASSUMED_ANSWER
-    usd = sum(_usd(agent.price, read, ASSUMED_ANSWER) for read in reads)
+    usd = sum(_usd(agent, read, ASSUMED_ANSWER) for read in reads)
     minutes = turns * ASSUMED_SECONDS / 60
     return _times(seat.usual, Cost(turns, tokens, usd if _known(agent) else None, minutes))
 
@@ -131,21 +142,27 @@ def _most(seat: _Seat, settings: Settings) -> Cost:
     if not isinstance(agent, ModelAgent):
         return _times(asked, Cost(1, minutes=minutes))
     turns = turns_of(seat.role)
-    usd = turns * _usd(agent.price, MOST_INPUT, MAX_TOKENS)
+    usd = turns * _usd(agent, MOST_INPUT, MAX_TOKENS)
     tokens = turns * (MOST_INPUT + MAX_TOKENS)
     return _times(asked, Cost(turns, tokens, usd if _known(agent) else None, minutes))
+
+
+def _dearest(settings: Settings) -> Cost:
+    """The request that may cost most of all models' requests."""
+    models = models_in(settings)
+    if not models:
+        return Cost()
+    known = all(map(_known, models))
+    usd = max(_usd(each, MOST_INPUT, MAX_TOKENS) for each in models) if known else None
+    return Cost(1, MOST_INPUT + MAX_TOKENS, usd)
 
 
 def _known(agent: ModelAgent) -> bool:
     return agent.price is not None or not agent.name.paid
 
 
-def _usd(price: Price | None, read: int, written: int) -> float:
-    """The dearest that such a request can be: all of it put into the cache."""
-    if price is None:
-        return 0.0
-    plain = price.usd(Tokens(read, written))
-    return max(plain, price.usd(Tokens(read, written, cache_write=read)))
+def _usd(agent: ModelAgent, read: int, written: int) -> float:
+    return 0.0 if agent.price is None else agent.price.worst(read, written)
 
 
 def _times(count: int, cost: Cost) -> Cost:

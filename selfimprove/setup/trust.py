@@ -97,10 +97,12 @@ def _agents(agents: Mapping[str, str | list[str]], planners: int) -> Iterator[tu
 
 
 def _budget(budget: BudgetSettings) -> Iterator[str]:
-    for scope in ("run", "iteration", "step"):
-        limit = getattr(budget, scope)
+    for scope, limit in budget.limits():
         for unit, value in limit.document().items():
-            yield f"{value:g} {unit} a {scope}"
+            whose = (
+                f"{scope.removeprefix('roles.')}s an iteration" if "." in scope else f"a {scope}"
+            )
+            yield f"{value:g} {unit} {whose}"
 
 
 def _table(title: str, rows: Sequence[str]) -> Iterator[str]:

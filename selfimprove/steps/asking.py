@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Generic, Protocol, Self, TypeVar
 
 from selfimprove.agents.base import AgentFailure
+from selfimprove.agents.purse import OpenTab
 from selfimprove.agents.replies import KeptReply, request_key
 from selfimprove.contracts.agent import AgentRequest
 from selfimprove.contracts.envelope import Draft, tool_call, tool_result
 from selfimprove.deps import Deps
 from selfimprove.steps.base import EndRun, round_of
-from selfimprove.steps.budget import out_of_round, round_over, used_up_for
+from selfimprove.steps.budget import out_of_round, round_over, take_note, used_up_for
+from selfimprove.steps.waiting import Patience, outwait
 from selfimprove.store.state import State
 
 T = TypeVar("T")
@@ -110,40 +113,88 @@ def ask_all(state: State, deps: Deps, asks: Sequence[Ask]) -> Asking:
 
 def ask_affordable(state: State, deps: Deps, asks: Sequence[Ask]) -> Answered:
     """The same, for a caller that makes use of what answers there are before it ends the run."""
-    answers: dict[str, Answer] = {}
-    running: dict[Future[KeptReply], Ask] = {}
-    owed, refused = list(asks), ""
+    batch = _Batch(owed=list(asks))
     with Pool[KeptReply](deps, len(asks)) as pool:
-        while owed or running:
+        while batch.owed or batch.running:
+            owed, batch.owed = batch.owed, []
             for ask in owed:
-                state, kept = yield from kept_reply(state, ask)
-                if kept is not None:
-                    answers[ask.key] = kept
-                elif round_over(state, deps):
-                    answers[ask.key] = out_of_round()
-                elif told := why_not(state, deps, ask):
-                    refused = told
-                else:
-                    state = yield intent(ask)
-                    running[pool.submit(partial(ask.worker, ask.request))] = ask
-            owed = []
-            if not running:
-                break
-            done = pool.wait(running)
-            for future in sorted(done, key=lambda each: running[each].key):
-                ask = running.pop(future)
-                answer = settled(future)
-                state = yield outcome(ask, answer)
-                if isinstance(answer, AgentFailure) and ask.attempt < TRIES:
-                    owed.append(again(ask, answer))
-                else:
-                    answers[ask.key] = answer
-    return state, {ask.key: answers[ask.key] for ask in asks if ask.key in answers}, refused
+                state = yield from _begin(state, deps, batch, ask, pool)
+            if batch.running:
+                done = pool.wait(batch.running)
+                for future in sorted(done, key=lambda each: batch.running[each].key):
+                    state = yield from _ended(state, deps, batch, future)
+            if batch.away and not batch.running and not batch.refused:
+                state = yield from outwait(state, deps, batch.patience, batch.away)
+                batch.owed, batch.away = [ask for ask, _ in batch.away], []
+    found = batch.answers
+    return state, {ask.key: found[ask.key] for ask in asks if ask.key in found}, batch.refused
+
+
+@dataclass
+class _Batch:
+    """Questions asked side by side: which are owed, under way, answered, or waited for."""
+
+    owed: list[Ask]
+    running: dict[Future[KeptReply], Ask] = field(default_factory=dict)
+    answers: dict[str, Answer] = field(default_factory=dict)
+    away: list[tuple[Ask, AgentFailure]] = field(default_factory=list)
+    refused: str = ""
+    patience: Patience = field(default_factory=Patience)
+
+
+def _begin(
+    state: State, deps: Deps, batch: _Batch, ask: Ask, pool: Pool[KeptReply]
+) -> Generator[Draft, State, State]:
+    state, kept = yield from kept_reply(state, ask)
+    if kept is not None:
+        batch.answers[ask.key] = kept
+    elif round_over(state, deps):
+        batch.answers[ask.key] = out_of_round()
+    elif told := why_not(state, deps, ask):
+        batch.refused = told
+    else:
+        state = yield intent(ask)
+        batch.running[pool.submit(partial(ask.worker, ask.request))] = ask
+    return state
+
+
+def _ended(
+    state: State, deps: Deps, batch: _Batch, future: Future[KeptReply]
+) -> Generator[Draft, State, State]:
+    ask = batch.running.pop(future)
+    answer = settled(future)
+    state = yield outcome(ask, answer)
+    take_note(state, deps, ask.correlation_id, ask.request.session_id)
+    if not isinstance(answer, AgentFailure):
+        batch.answers[ask.key] = answer
+    elif answer.kind == "budget":
+        batch.refused = str(answer)
+    elif answer.kind == "unreachable":
+        batch.away.append((ask, answer))
+    elif ask.attempt < TRIES:
+        batch.owed.append(again(ask, answer))
+    else:
+        batch.answers[ask.key] = answer
+    return state
 
 
 def why_not(state: State, deps: Deps, ask: Ask) -> str:
-    """Which budget forbids another call; empty where none does."""
-    return used_up_for(state, deps.config.settings, deps.deadline, ask.correlation_id)
+    """Which budget forbids another call; where none does, its tab is open from here on."""
+    settings, clock, about = deps.config.settings, deps.deadline, ask.correlation_id
+    if told := used_up_for(state, settings, clock, about, ask.request.role):
+        return told
+    take_note(state, deps, about)
+    payload = intent(ask).payload
+    opened = OpenTab(
+        id=uuid.uuid4().hex,
+        about=about,
+        session=ask.request.session_id,
+        agent=ask.request.agent_id,
+        role=ask.request.role,
+        args_hash=payload["args_hash"],
+        request=payload["args"]["request"],
+    )
+    return deps.purse.open(opened, deps.workshop.tools.replies.tab(opened.session))
 
 
 Kept = Generator[Draft, State, tuple[State, KeptReply | None]]

@@ -1,24 +1,26 @@
-"""What a run, a round and a step may still spend; functions of the record and the time of day.
+"""What a run, a round, a step and a role may still spend; functions of the record and the time.
 
-A budget is looked at before a call is announced, never during one: calls made side by side have
-begun together and all end, so that a limit can be passed by what one such batch costs. Minutes
-count the time at work since this start; a pause is not charged, and the next start counts anew.
+A budget is looked at before a call is announced. A model's requests are reserved from what is left,
+each at its worst case, so that no limit is passed. Minutes count the time at work since this start;
+a pause is not charged, and the next start counts anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from selfimprove.agents.base import Agent, AgentFailure, Workspace
-from selfimprove.contracts.agent import AgentReply, AgentRequest
+from selfimprove.agents.purse import Purse, Scope
+from selfimprove.contracts.agent import AgentReply, AgentRequest, Usage
 from selfimprove.contracts.settings import Limit, Settings
 from selfimprove.deps import Deadline, Deps
 from selfimprove.steps.base import EndRun, round_of
 from selfimprove.store.state import State
 
 ROUND_OVER = "the round's time is over (round_timeout)"
+COUNTED = ("calls", "tokens", "usd")
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,9 @@ class Spent:
     tokens: int
     usd: float
     minutes: float
+
+
+NOTHING_SPENT = Spent(0, 0, 0.0, 0.0)
 
 
 def by_run(state: State, clock: Deadline) -> Spent:
@@ -52,19 +57,22 @@ def by_step(state: State, clock: Deadline, step: str) -> Spent:
     """What one step of the round under way has spent, over all its attempts."""
     current = round_of(state)
     begun = max([current.started_at, *current.step_done.values()])
-    calls = [span for span in state.spans if span.agent and _step(span.name) == step]
-    usages = [span.usage for span in calls if span.usage]
-    return Spent(
-        sum(span.usage.counted if span.usage else 1 for span in calls),
-        sum(usage.input_tokens + usage.output_tokens for usage in usages),
-        sum(usage.usd for usage in usages),
-        _seconds(datetime.fromisoformat(begun), clock) / 60,
-    )
+    shares = [spent for share, spent in current.spent.items() if share.startswith(f"{step}/")]
+    return _sum(shares, _seconds(datetime.fromisoformat(begun), clock))
+
+
+def by_role(state: State, role: str) -> Spent:
+    """What the holders of a role have spent in the round under way; minutes are their own."""
+    spent = round_of(state).spent.items()
+    shares = [each for share, each in spent if share.endswith(f"/{role}")]
+    return _sum(shares, sum(each.duration_s for each in shares))
 
 
 def round_seconds(state: State, clock: Deadline) -> float:
-    """How long the round under way has been at work in this process."""
-    return _seconds(datetime.fromisoformat(round_of(state).started_at), clock)
+    """How long the round under way has been at work in this process, waits left out."""
+    current = round_of(state)
+    seconds = _seconds(datetime.fromisoformat(current.started_at), clock)
+    return max(0.0, seconds - (current.waited_s or 0.0))
 
 
 def used_up(state: State, settings: Settings, clock: Deadline) -> str:
@@ -72,22 +80,28 @@ def used_up(state: State, settings: Settings, clock: Deadline) -> str:
     return _reached("the run", by_run(state, clock), settings.budget.run)
 
 
-def used_up_for(state: State, settings: Settings, clock: Deadline, about: str) -> str:
-    """The same for a call about `round_3/planning/planner_a`: of run, iteration and step."""
-    return next((told for told in _scopes(state, settings, clock, _step(about), True) if told), "")
+def used_up_for(state: State, settings: Settings, clock: Deadline, about: str, role: str) -> str:
+    """The same for a call about `round_3/planning/planner_a`: of all that bind it."""
+    named = _scopes(state, settings, clock, _step(about))
+    reached = (_reached(*each[:3]) for each in named if each[3] in ("", role))
+    return next(filter(None, reached), "")
 
 
 def used_up_within(state: State, settings: Settings, clock: Deadline) -> str:
     """Which limit the round was stopped by and would be stopped by again at once."""
-    step = round_of(state).step
-    return next((told for told in _scopes(state, settings, clock, step, True) if told), "")
+    reached = (
+        _reached(*each[:3]) for each in _scopes(state, settings, clock, round_of(state).step)
+    )
+    return next(filter(None, reached), "")
 
 
 def ensure_minutes(state: State, deps: Deps, about: str) -> None:
     """Raise EndRun where no measurement may begin: one costs time, and nothing else."""
-    settings = deps.config.settings
-    for told in _scopes(state, settings, deps.deadline, _step(about), False):
-        if told:
+    for whose, spent, limit, role in _scopes(
+        state, deps.config.settings, deps.deadline, _step(about)
+    ):
+        told = _reached(whose, spent, Limit(minutes=limit.minutes))
+        if told and not role:
             raise EndRun("budget", told)
 
 
@@ -104,10 +118,14 @@ def out_of_round() -> AgentFailure:
 
 @dataclass(frozen=True)
 class Hurried:
-    """An agent that has until the end of the round, where that comes before its own time-out."""
+    """An agent with the time it has: to the end of the round where that comes first, and no more
+    than a question may take; what it spends is on the tab that was opened for the question.
+    """
 
     agent: Agent
-    until: datetime
+    until: datetime | None
+    purse: Purse = field(default_factory=Purse)
+    seconds: float | None = None
 
     @property
     def spec(self) -> str:
@@ -125,36 +143,73 @@ class Hurried:
         return self.agent.in_room
 
     def ask(self, request: AgentRequest, workspace: Workspace) -> AgentReply:
-        """Ask the agent, in the shorter of the two times."""
-        left = (self.until - datetime.now(UTC)).total_seconds()
-        timeout = min(workspace.timeout, max(1.0, left))
-        return self.agent.ask(request, replace(workspace, timeout=timeout))
+        """Ask the agent, in the shortest of the times."""
+        timeout = min(workspace.timeout, self.seconds or workspace.timeout)
+        if self.until is not None:
+            left = (self.until - datetime.now(UTC)).total_seconds()
+            timeout = min(timeout, max(1.0, left))
+        tab = self.purse.tab(request.session_id)
+        if tab is not None:
+            tab.keep()
+        return self.agent.ask(request, replace(workspace, timeout=timeout, tab=tab))
 
 
 def hurried(agent: Agent, state: State, deps: Deps) -> Agent:
-    """The agent, held to what is left of the round."""
-    limit = deps.config.settings.round_timeout
-    if limit is None:
-        return agent
-    left = limit - round_seconds(state, deps.deadline)
-    return Hurried(agent, datetime.now(UTC) + timedelta(seconds=left))
+    """The agent, held to what is left of the round and to what a question may take."""
+    settings = deps.config.settings
+    until = None
+    if settings.round_timeout is not None:
+        left = settings.round_timeout - round_seconds(state, deps.deadline)
+        until = datetime.now(UTC) + timedelta(seconds=left)
+    minutes = settings.budget.call.minutes
+    return Hurried(agent, until, deps.purse, None if minutes is None else 60 * minutes)
 
 
-def _scopes(
-    state: State, settings: Settings, clock: Deadline, step: str, paid: bool
-) -> Iterator[str]:
+def take_note(state: State, deps: Deps, about: str, settled: str = "") -> None:
+    """Tell the purse what is left for calls about `round_3/planning/planner_a`.
+
+    `settled` is the session whose cost the record now holds.
+    """
+    settings = deps.config.settings
+    named = _scopes(state, settings, deps.deadline, _step(about))
+    deps.purse.call = _left("a single question", NOTHING_SPENT, settings.budget.call)
+    deps.purse.look(tuple(_left(*each) for each in named), settled)
+
+
+def _left(whose: str, spent: Spent, limit: Limit, role: str = "") -> Scope:
+    caps = {name: getattr(limit, name) for name in COUNTED}
+    left = {name: cap - getattr(spent, name) for name, cap in caps.items() if cap is not None}
+    return Scope(whose, role=role, **left)
+
+
+_Scope = tuple[str, Spent, Limit, str]
+"""Whose budget it is, what was spent of it, the budget, and the role that alone it binds."""
+
+
+def _scopes(state: State, settings: Settings, clock: Deadline, step: str) -> Iterator[_Scope]:
     budget = settings.budget
-    yield _reached("the run", by_run(state, clock), budget.run, paid)
-    yield _reached("the iteration", by_round(state, clock), budget.iteration, paid)
-    yield _reached(f"the step {step}", by_step(state, clock, step), budget.step, paid)
+    yield "the run", by_run(state, clock), budget.run, ""
+    yield "the iteration", by_round(state, clock), budget.iteration, ""
+    yield f"the step {step}", by_step(state, clock, step), budget.step, ""
+    for role, limit in budget.roles.items():
+        yield f"the role {role}", by_role(state, role), limit, role
 
 
-def _reached(whose: str, spent: Spent, limit: Limit, paid: bool = True) -> str:
-    for name in ("calls", "tokens", "usd", "minutes") if paid else ("minutes",):
+def _reached(whose: str, spent: Spent, limit: Limit) -> str:
+    for name in (*COUNTED, "minutes"):
         used, cap = getattr(spent, name), getattr(limit, name)
         if cap is not None and used >= cap:
             return f"{whose} has spent {used:.4g} {name}, its budget is {cap:g}"
     return ""
+
+
+def _sum(shares: list[Usage], seconds: float) -> Spent:
+    return Spent(
+        sum(each.counted for each in shares),
+        sum(each.tokens for each in shares),
+        sum(each.usd for each in shares),
+        seconds / 60,
+    )
 
 
 def _seconds(since: datetime, clock: Deadline) -> float:

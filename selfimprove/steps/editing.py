@@ -28,8 +28,9 @@ from selfimprove.steps.asking import (
     why_not,
 )
 from selfimprove.steps.base import EndRun, round_of, topic
-from selfimprove.steps.budget import hurried, out_of_round, round_over
+from selfimprove.steps.budget import hurried, out_of_round, round_over, take_note
 from selfimprove.steps.context import common, request
+from selfimprove.steps.waiting import Patience, outwait
 from selfimprove.store.state import Candidate, State
 from selfimprove.workshop import Inspection
 
@@ -77,7 +78,13 @@ def edit_all(state: State, deps: Deps) -> Flow:
         running = engine.running
         for name in owing:
             state = yield from _begin(state, deps, engine, _ask(state, deps, name, Mend()))
-        while running:
+        while running or (engine.away and not engine.refused):
+            if not running:
+                state = yield from outwait(state, deps, engine.patience, engine.away)
+                owed, engine.away = engine.away, []
+                for ask, _ in owed:
+                    state = yield from _begin(state, deps, engine, ask)
+                continue
             for future in sorted(pool.wait(running), key=lambda each: running[each].executor):
                 work = running.pop(future)
                 if isinstance(work, _Asking):
@@ -95,6 +102,9 @@ class _Engine:
     running: dict[Future[_Came], _Work] = field(default_factory=dict)
     refused: str = ""
     """Why some executor could not be asked: a budget that is used up."""
+    away: list[tuple[Ask, AgentFailure]] = field(default_factory=list)
+    """Who could not be reached, and is asked once more when everybody else has ended."""
+    patience: Patience = field(default_factory=Patience)
 
 
 def _begin(state: State, deps: Deps, engine: _Engine, ask: Ask) -> Flow:
@@ -123,12 +133,20 @@ def _answered(
     error = future.exception()
     if isinstance(error, AgentFailure):
         state = yield outcome(work.ask, error)
+        take_note(state, deps, work.ask.correlation_id, work.ask.request.session_id)
+        if error.kind == "budget":
+            engine.refused = str(error)
+            return state
+        if error.kind == "unreachable":
+            engine.away.append((work.ask, error))
+            return state
         if work.ask.attempt < TRIES:
             return (yield from _begin(state, deps, engine, again(work.ask, error)))
         return (yield _failed(state, work.executor, error))
     kept = future.result()
     assert isinstance(kept, KeptReply)
     state = yield outcome(work.ask, kept)
+    take_note(state, deps, work.ask.correlation_id, work.ask.request.session_id)
     _inspect(deps, engine, work, kept, state)
     return state
 

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from selfimprove.bench.failures import Failed
 from selfimprove.contracts.agent import RunStatus
 from selfimprove.contracts.envelope import Draft, control
-from selfimprove.contracts.settings import Settings
+from selfimprove.contracts.settings import BudgetSettings, Settings
 from selfimprove.deps import Deadline, Deps
 from selfimprove.steps import budget
 from selfimprove.steps.base import Drafts, topic
@@ -62,12 +62,27 @@ def why_stop(state: State, settings: Settings, deadline: Deadline) -> Stop | Non
             return stop
     spent = budget.used_up(state, settings, deadline)
     if not spent and state.status == "budget" and state.round and state.round.status != "completed":
-        spent = budget.used_up_within(state, settings, deadline)
+        spent = budget.used_up_within(state, settings, deadline) or _still_too_little(
+            state, settings
+        )
     if spent:
         return "budget", spent
     if not deadline.allows(final_seconds(state, settings)):
         return "time", "the time given is over"
     return None
+
+
+def _still_too_little(state: State, settings: Settings) -> str:
+    """Why a run that stopped before a limit, which its next request might have passed, stays so.
+
+    Minutes are counted anew at each start, so that a run they stopped may go on.
+    """
+    now = settings.budget
+    if not state.config or any(limit.minutes is not None for _, limit in now.limits()):
+        return ""
+    before = BudgetSettings.parse(state.config.get("budget", {}), "the recorded budget")
+    assert state.settings is not None
+    return state.settings.reason if before == now else ""
 
 
 def _target(state: State, settings: Settings) -> Stop | None:

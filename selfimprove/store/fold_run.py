@@ -69,6 +69,14 @@ def waiting(state: State, _: Envelope, payload: dict[str, Any]) -> State:
     )
 
 
+def waited(state: State, _: Envelope, payload: dict[str, Any]) -> State:
+    """`waited`: the wait is over, and the agent is asked again."""
+    state = with_settings(state, status="running", reason="", waiting_until="")
+    if state.round is None:
+        return state
+    return with_round(state, waited_s=(state.round.waited_s or 0.0) + payload["seconds"])
+
+
 def stopped(state: State, _: Envelope, payload: dict[str, Any]) -> State:
     """`stopped`: a process let the run go; a round that was under way waits to be resumed."""
     state = with_settings(state, status=payload["status"], reason=payload.get("reason", ""))
@@ -123,6 +131,7 @@ RUN_EVENTS = {
     "baseline": baselined,
     "run_opened": opened,
     "waiting": waiting,
+    "waited": waited,
     "stopped": stopped,
     "checkpoint": unchanged,
     "warning": unchanged,

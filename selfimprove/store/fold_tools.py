@@ -7,6 +7,7 @@ from typing import Any
 from selfimprove.contracts.agent import Span, Usage
 from selfimprove.contracts.benchmark import INCUMBENT, Pair, Sample
 from selfimprove.contracts.envelope import Envelope
+from selfimprove.names import role_of
 from selfimprove.store.changes import (
     changed,
     round_of,
@@ -38,7 +39,7 @@ def call_ended(state: State, envelope: Envelope, payload: Payload) -> State:
     result = payload["result"]
     tool = payload["tool"]
     if tool == "agent.ask":
-        state = _charged(state, payload)
+        state = _charged(state, envelope, payload)
         if state.round and "reply" in result:
             state = with_round(state, answered=[*state.round.answered, result["reply"]])
     elif tool == "benchmark.run" and "sample" in result:
@@ -50,8 +51,13 @@ def call_ended(state: State, envelope: Envelope, payload: Payload) -> State:
     return _spanned(state, envelope, payload, deed)
 
 
-def _charged(state: State, payload: Payload) -> State:
+def _charged(state: State, envelope: Envelope, payload: Payload) -> State:
     usage = Usage.model_validate(payload.get("metrics", {}))
+    if state.round:
+        step = envelope.correlation_id.partition("/")[2].partition("/")[0]
+        share = f"{step}/{role_of(payload['result'].get('agent', ''))}"
+        before = state.round.spent.get(share, Usage(calls=0))
+        state = with_round(state, spent={**state.round.spent, share: before.plus(usage)})
     return changed(state, totals=state.totals.plus(usage))
 
 

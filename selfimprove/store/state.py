@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from selfimprove.contracts.agent import AgentSettings, RunReport, RunStatus, RunTotals, Span
+from selfimprove.contracts.agent import AgentSettings, RunReport, RunStatus, RunTotals, Span, Usage
 from selfimprove.contracts.base import Direction, Record
 from selfimprove.contracts.benchmark import (
     BenchmarkResult,
@@ -172,18 +172,22 @@ class TournamentState(Record):
 class Round(Record):
     """The round under way, or the last one."""
 
-    additions: ClassVar[frozenset[str]] = frozenset({"incumbent_runs"})
+    additions: ClassVar[frozenset[str]] = frozenset({"incumbent_runs", "spent", "waited_s"})
 
     number: int
     status: Literal["in_progress", "completed", "failed", "interrupted"] = "in_progress"
     answered: list[str] = Field(default_factory=list)
-    """Keys of the kept replies that were charged already."""
+    """Keys of the kept replies that were charged already, and of lost questions."""
+    waited_s: float | None = None
+    """How long it was waited for agents that could not be reached."""
     step: StepName = "research"
     started_at: str
     updated_at: str
     incumbent: Incumbent
     spent_before: RunTotals = Field(default_factory=RunTotals)
     """What the run had spent when the round began."""
+    spent: dict[str, Usage] = Field(default_factory=dict)
+    """`planning/planner` -> what the holders of that role have spent in that step."""
     step_done: dict[str, str] = Field(default_factory=dict)
     """Step -> when it was completed."""
     brief: ResearchBrief | None = None

@@ -256,13 +256,16 @@ def test_a_run_that_is_killed_goes_on_by_itself(program: Program) -> None:
 
 def test_no_budget_lifts_every_limit_of_the_settings(stage: Stage) -> None:
     play = stage()
-    limits = {"run": {"calls": 5, "usd": 1}, "step": {"tokens": 9}}
+    limits = {"run": {"calls": 5, "usd": 1}, "step": {"tokens": 9}, "call": {"calls": 3}}
+    limits["roles"] = {"critic": {"tokens": 7}}
     play.layout.settings.parent.mkdir(parents=True)
     play.layout.settings.write_text(json.dumps({"budget": limits}))
 
     def budget(*, lifted: bool) -> dict[str, Any]:
         flags = run_flags(RunOptions(play.repository.path, no_budget=lifted))
-        return play.site(**flags).config.settings.budget.document()
+        given = play.site(**flags).config.settings.budget.limits()
+        return {name: limit.document() for name, limit in given}
 
-    assert budget(lifted=False) == {**limits, "iteration": {}}
-    assert budget(lifted=True) == {"run": {}, "iteration": {}, "step": {}}
+    assert budget(lifted=False)["roles.critic"] == {"tokens": 7}
+    assert budget(lifted=False)["call"] == {"calls": 3}
+    assert not any(budget(lifted=True).values())

@@ -41,7 +41,7 @@ def test_a_run_with_wins(tmp_path) -> None:
         "| round_1_planner_b | –                | data   |",
         "logic_error: the guard `tests` failed",
         "- try a cache: planned as round_2_planner_a\n",
-        "6 agent calls, 40 tokens (20 in, 20 out), $0.44.\n",
+        "6 agent calls, 40 tokens (20 in, 20 out), $0.44. A win came to $0.22, 20 tokens.\n",
         "git -C '/home/me/my repo' diff aaaaaaaaaaaa improve/faster_orders\n",
         "git -C '/home/me/my repo' switch main\n",
         "git -C '/home/me/my repo' branch -D improve/faster_orders\n",

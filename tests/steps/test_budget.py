@@ -47,6 +47,7 @@ def limits(**given: float) -> Settings:
         ({"run_minutes": 30}, "planning", "the run has spent 60 minutes"),
         ({"iteration_minutes": 30}, "planning", ""),
         ({"iteration_minutes": 0}, "planning", "the iteration has spent"),
+        ({"call_calls": 1}, "planning", ""),
     ],
 )
 def test_each_scope_counts_its_own(
@@ -56,7 +57,7 @@ def test_each_scope_counts_its_own(
     record.add(set_up())
     state = record.add(to_execution(1))
     clock = Deadline(began=datetime.now(UTC) - timedelta(hours=1))
-    found = budget.used_up_for(state, limits(**given), clock, f"round_1/{about}/x")
+    found = budget.used_up_for(state, limits(**given), clock, f"round_1/{about}/x", "planner")
     assert found.startswith(told) if told else found == ""
 
 
@@ -94,8 +95,8 @@ def test_whoever_is_being_asked_may_finish(stage: Stage) -> None:
     assert (outcome.state.status, outcome.state.number) == ("budget", 1)
     assert outcome.state.settings is not None
     assert "the step planning has spent" in outcome.state.settings.reason
-    # planner a failed and is not asked again; planner b's reply is paid for, and kept
-    assert play.calls.count("round_1/planner_a/plan_1") == 1
+    # planner a failed and is not asked again; planner b was not asked: one call was left
+    assert [call for call in play.calls if "planner" in call] == ["round_1/planner_a/plan_1"]
     play.run(max_iterations=1)
     assert [call for call in play.calls if "planner_b/" in call] == ["round_1/planner_b/plan_1"]
 

@@ -26,7 +26,7 @@ from selfimprove.agents.llm.limits import turns_of
 from selfimprove.agents.llm.meter import Meter
 from selfimprove.agents.llm.models import load, opened, settings_for
 from selfimprove.agents.llm.names import ModelName
-from selfimprove.agents.llm.patience import Call, PatientModel, described
+from selfimprove.agents.llm.patience import Call, OverBudgetError, PatientModel, described
 from selfimprove.agents.llm.toolbox import sendable, tools_for
 from selfimprove.agents.llm.transcript import Transcript
 from selfimprove.agents.schemas import check_output
@@ -74,13 +74,15 @@ class Conversation:
             raise self._failure("timeout", told, began) from None
         except AgentRunError as error:
             kind, told = _why(error)
-            raise self._failure(kind, told, began) from None
+            failure = self._failure(kind, told, began)
+            failure.retry_after = getattr(error, "retry_after", None)
+            raise failure from None
         usage = self.meter.usage(time.monotonic() - began)
         return AgentReply(output=answer, usage=usage, transcript=transcript.said())
 
     async def _ask(self, until: float, transcript: Transcript) -> dict[str, Any]:
         async with opened(self.name) as model:
-            call = Call(self.meter, until, transcript.note)
+            call = Call(self.meter, until, transcript.note, self.workspace.tab)
             agent = Agent(
                 PatientModel(model, call),
                 output_type=self._answers(),
@@ -137,6 +139,8 @@ def _object_in(text: str) -> dict[str, Any]:
 
 def _why(error: AgentRunError) -> tuple[FailureKind, str]:
     """What a failed conversation is to the loop."""
+    if isinstance(error, OverBudgetError):
+        return "budget", str(error)
     if isinstance(error, ModelContextWindowExceededError):
         return "exit", f"its context is full: {described(error)}"
     if isinstance(error, ModelRequestRejectedError) and getattr(error, "status_code", 0) in (

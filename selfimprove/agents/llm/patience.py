@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic_ai.exceptions import (
+    AgentRunError,
     ModelAPIError,
     ModelConnectionError,
     ModelHTTPError,
@@ -26,9 +27,11 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.models.wrapper import WrapperModel
 
-from selfimprove.agents.llm.limits import MOST_INPUT
+from selfimprove.agents.llm.limits import MAX_TOKENS, MOST_INPUT
 from selfimprove.agents.llm.meter import Meter, estimated
 from selfimprove.agents.llm.prices import Tokens
+from selfimprove.agents.purse import Tab
+from selfimprove.contracts.agent import Usage
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -36,10 +39,16 @@ if TYPE_CHECKING:
 
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
-LEAST_CHARACTERS = 3
-"""That a token stands for, in code and prose; so a conversation's size is not underestimated."""
+FRAME_TOKENS = 1_000
+"""What a provider may put around a request, at most."""
+WAIT_S = 0.1
+"""Between looks at whether others have given something back."""
 UNREACHED = 6
 """So often a server that cannot be reached at all is tried; about half a minute."""
+
+
+class OverBudgetError(AgentRunError):
+    """A request that might cost more than is left."""
 
 
 class CutOffError(ModelAPIError):
@@ -55,6 +64,8 @@ class Call:
     """When the answer must be there, by the monotonic clock."""
     note: Callable[[str], None]
     """Told what happens, a line each."""
+    tab: Tab | None = None
+    """Where each request is reserved beforehand, where there are budgets."""
 
 
 class PatientModel(WrapperModel):
@@ -71,11 +82,13 @@ class PatientModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         """Ask once, in as many attempts as it takes; raises ModelAPIError."""
-        if _characters(messages) > MOST_INPUT * LEAST_CHARACTERS:
+        worst = most_tokens(messages, model_request_parameters)
+        if worst > MOST_INPUT:
             raise UsageLimitExceeded(f"the conversation has grown beyond {MOST_INPUT} tokens")
         attempt = 0
         while True:
             attempt += 1
+            await self._reserve(worst)
             try:
                 return await self._attempt(messages, model_settings, model_request_parameters)
             except ModelAPIError as error:
@@ -104,9 +117,24 @@ class PatientModel(WrapperModel):
         finally:
             if opened is not None:
                 self._call.meter.charge(_tokens(opened, messages, whole=whole))
+            if self._call.tab is not None:
+                self._call.tab.settle(self._call.meter.usage(0))
         if not whole:
             raise CutOffError(self.model_name, "the answer was cut off")
         return response
+
+    async def _reserve(self, read: int) -> None:
+        """Reserve a request's worst case; waits while others may give something back."""
+        tab, price = self._call.tab, self._call.meter.price
+        if tab is None:
+            return
+        usd = price.worst(read, MAX_TOKENS) if price is not None else 0.0
+        worst = Usage(input_tokens=read, output_tokens=MAX_TOKENS, usd=usd, calls=1)
+        while refused := tab.reserve(worst):
+            if not tab.waits():
+                costs = f"{read + MAX_TOKENS:,} tokens" + (f" and ${usd:.4f}" if usd else "")
+                raise OverBudgetError(f"{refused}, and its next request may take {costs}")
+            await asyncio.sleep(WAIT_S)
 
     def _pause(self, error: ModelAPIError, attempt: int) -> float | None:
         """Seconds until it is worth another attempt; None where it is not."""
@@ -134,13 +162,22 @@ def _tokens(stream: StreamedResponse, messages: list[ModelMessage], *, whole: bo
         said = sum(len(str(getattr(part, "content", ""))) + len(_arguments(part)) for part in parts)
         written = max(written, estimated(said))
     if not read:
-        read = estimated(_characters(messages))
+        read = estimated(sum(map(len, _texts(messages))))
     return Tokens(read, written, used.cache_read_tokens, used.cache_write_tokens)
 
 
-def _characters(messages: list[ModelMessage]) -> int:
-    """How long a conversation is, what stands around its parts included."""
-    return sum(len(str(part)) for message in messages for part in message.parts)
+def most_tokens(messages: list[ModelMessage], parameters: ModelRequestParameters) -> int:
+    """What a request may come to at most: a token for two characters of code, more for others."""
+    texts = [*_texts(messages), str(parameters)]
+    return FRAME_TOKENS + sum(
+        len(text.encode("utf-8", "replace")) - len(text) // 2 for text in texts
+    )
+
+
+def _texts(messages: list[ModelMessage]) -> list[str]:
+    """What a request says, what stands around its parts included."""
+    told = (getattr(message, "instructions", None) or "" for message in messages[-1:])
+    return [*(str(part) for message in messages for part in message.parts), *told]
 
 
 def _arguments(part: object) -> str:

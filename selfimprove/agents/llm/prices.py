@@ -51,6 +51,11 @@ class Price:
             + tokens.output * price.output
         ) / MILLION
 
+    def worst(self, read: int, written: int) -> float:
+        """The dearest that a request of at most this size can be, in dollars."""
+        kinds = (Tokens(read, written), Tokens(read, written, cache_write=read))
+        return max(self.usd(tokens) for tokens in kinds)
+
 
 def price_of(provider: str, model: str, settings: Settings) -> Price | None:
     """The price of a provider's model; None where nobody has said it."""

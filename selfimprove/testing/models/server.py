@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import count as numbers
 from types import TracebackType
 from typing import Any, Self
 
@@ -47,7 +46,8 @@ class ModelServer:
         self.models = models
         self.ledger = Ledger(prices or Prices())
         self.caches = {"messages": Cache(), "chat": Cache()}
-        self.numbers = numbers(1)
+        self.taken = 0
+        """Requests to a model that have come in."""
         self.errors: list[BaseException] = []
         """What went wrong in the server or its brain; raised when it is left."""
         self._http = _Http(("127.0.0.1", 0), _handler(self))
@@ -125,7 +125,10 @@ class _Handler(BaseHTTPRequestHandler):
         if body["model"] not in self.owner.models:
             self._json(404, wire.error("not_found_error", f"model: {body['model']}"))
             return
-        trouble = self.owner.trouble(next(self.owner.numbers))
+        with self.owner.ledger.lock:
+            self.owner.taken += 1
+            number = self.owner.taken
+        trouble = self.owner.trouble(number)
         if isinstance(trouble, Refuse):
             with self.owner.ledger.lock:
                 self.owner.ledger.refused += 1

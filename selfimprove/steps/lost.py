@@ -1,0 +1,52 @@
+"""Booking what questions had spent that a killed process never told the record about."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from selfimprove.agents.purse import OpenTab, read_tabs
+from selfimprove.agents.replies import KeptReply
+from selfimprove.contracts.agent import Usage
+from selfimprove.contracts.envelope import Draft, control, tool_result
+from selfimprove.deps import Deps
+from selfimprove.steps.base import Drafts
+from selfimprove.store.state import State
+
+
+def book(state: State, deps: Deps) -> Drafts:
+    """Book every tab that was left open: by its kept reply, else at its worst case."""
+    replies = deps.workshop.tools.replies
+    for place, tab in read_tabs(replies.directory):
+        if tab is None:
+            yield control("setup", "warning", message=f"{place} cannot be read: it is not booked")
+        else:
+            state = yield from _booked(state, tab, replies.get(tab.request))
+        place.unlink(missing_ok=True)
+
+
+def _booked(state: State, tab: OpenTab, kept: KeptReply | None) -> Generator[Draft, State, State]:
+    answered = state.round.answered if state.round else []
+    if kept is not None:
+        if kept.key not in answered:
+            result: dict[str, Any] = {"agent": tab.agent, "ok": True, "reply": kept.key}
+            state = yield _result(tab, result, kept.reply.usage)
+        return state
+    if tab.id in answered:
+        return state
+    open_ = tab.reserved.tokens > 0
+    told = "booked is what it had spent" + (
+        ", and the worst that its open request may have cost" if open_ else ""
+    )
+    result = {"agent": tab.agent, "ok": False, "kind": "lost", "error": told, "reply": tab.id}
+    state = yield _result(tab, result, tab.worst)
+    spent = tab.worst
+    amount = f"{spent.counted} calls, {spent.tokens:,} tokens, ${spent.usd:.4f}"
+    message = f"{tab.agent} was being asked when the run was cut off; {told}: {amount}"
+    return (yield control(tab.about, "warning", message=message))
+
+
+def _result(tab: OpenTab, result: dict[str, Any], usage: Usage) -> Draft:
+    payload = {"tool": "agent.ask", "args_hash": tab.args_hash}
+    call = Draft(role="system", type="tool_call", correlation_id=tab.about, payload=payload)
+    return tool_result(call, result, usage.document())
