@@ -1,5 +1,7 @@
 """Renders what an agent is asked: its skill, the documents it reads, and the answer's schema.
 
+What is the same for everybody who has the role comes first, then what is the same for the round,
+then what this one alone is told: providers keep such beginnings, and ask less for them.
 Documents are data: they are fenced, and cut in the middle where they are long. The command agent
 gets them whole in `context`.
 """
@@ -24,8 +26,11 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 READS = ("goal", "settings", "history", "brief", "plan", "plans", "rules", "ideas", "feedback")
-FACTS = ("family", "files", "attempts", "profile")
-"""Besides the documents: the families and files a planner may use, past attempts, hot spots."""
+FACTS = ("family", "files", "attempts", "profile", "lessons", "nearest")
+"""Besides the documents: the families and files a planner may use, past attempts, hot spots, what
+all rounds taught by family, and the dead ends that a plan is like."""
+ROUND, REQUEST = "\n# This round\n", "\n# This request\n"
+"""Where a prompt stops being the same in every round, and for everybody who has the role."""
 NEEDED: dict[AgentRole, tuple[str, ...]] = {
     "researcher": ("goal",),
     "planner": ("goal", "family"),
@@ -86,6 +91,17 @@ def quoted(value: Any, limit: int) -> str:
     return f"{fence}\n{text}\n{fence}"
 
 
+def latest(records: list[Any], limit: int) -> list[Any]:
+    """As many whole records from the end as fit, and one in any case."""
+    kept, size = 0, 0
+    for record in reversed(records):
+        size += len(to_json(_said(record), indent=1)) + 2
+        if kept and size > limit:
+            break
+        kept += 1
+    return records[len(records) - kept :]
+
+
 def shortened(text: str, limit: int) -> str:
     """Cut a text in its middle, saying how much is left out."""
     if len(text) <= limit:
@@ -117,4 +133,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["quoted"] = quoted
+    environment.filters["latest"] = latest
     return environment

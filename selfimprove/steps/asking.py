@@ -10,6 +10,7 @@ from functools import partial
 from typing import Generic, Protocol, Self, TypeVar
 
 from selfimprove.agents.base import AgentFailure
+from selfimprove.agents.prompts import quoted
 from selfimprove.agents.purse import OpenTab
 from selfimprove.agents.replies import KeptReply, request_key
 from selfimprove.contracts.agent import AgentRequest
@@ -58,6 +59,8 @@ Asking = Generator[Draft, State, dict[str, Answer]]
 Answered = Generator[Draft, State, tuple[State, dict[str, Answer], str]]
 """The answers there are, and which budget kept the others from being asked; empty where none."""
 
+MOST_TOLD = 2000
+"""Characters of an error that go back to the agent."""
 TRIES = 2
 """An agent that fails is asked once more with the error, then left out of the round."""
 
@@ -95,7 +98,8 @@ def again(ask: Ask, failure: AgentFailure) -> Ask:
     """The same question with the error of the first answer."""
     feedback = [*ask.request.context.get("feedback", []), f"your last answer failed: {failure}"]
     context = {**ask.request.context, "feedback": feedback}
-    prompt = f"{ask.request.prompt}\n\nYour last answer could not be used: {failure}\n"
+    told = quoted(str(failure), MOST_TOLD)
+    prompt = f"{ask.request.prompt}\n\nYour last answer could not be used:\n{told}\n"
     request = ask.request.model_copy(update={"context": context, "prompt": prompt})
     return replace(ask, request=request, attempt=ask.attempt + 1)
 

@@ -26,6 +26,7 @@ from selfimprove.review.critique import (
     reviewed,
 )
 from selfimprove.review.gates import decide
+from selfimprove.review.lessons import nearest
 from selfimprove.review.quality import quality_report
 from selfimprove.review.rules import review_plan
 from selfimprove.steps.asking import Answer, Ask, ask_all
@@ -141,6 +142,7 @@ def _reviewer(state: State, deps: Deps, name: str, role: AgentRole, reviewer: st
     context = common(state, deps) | {
         "brief": current.brief.document() if current.brief else None,
         "plan": planner.plan.document(),
+        "nearest": nearest(planner.plan.document(), deps.attempts.rows()),
         "plans": [as_written(each.plan) for each in current.planners.values() if each.plan],
         "family": planner.families,
     }

@@ -10,6 +10,7 @@ from selfimprove.contracts.envelope import Draft, control, plan_step
 from selfimprove.deps import Deps
 from selfimprove.review.critique import feedback
 from selfimprove.review.families import assign
+from selfimprove.review.lessons import nearest
 from selfimprove.steps.asking import Ask, ask_affordable
 from selfimprove.steps.base import Drafts, EndRun, round_of, topic
 from selfimprove.steps.budget import hurried
@@ -63,6 +64,8 @@ def _owing(state: State, deps: Deps) -> list[str]:
 def _ask(state: State, deps: Deps, name: str, planner: PlannerState) -> Ask:
     agent = deps.roster.agent("planner", deps.roster.planners.index(name))
     context = common(state, deps) | _told(state, planner)
+    if context["plan"]:
+        context["nearest"] = nearest(context["plan"], deps.attempts.rows())
     if agent.spec == "offline":
         context |= for_offline(state, deps)
     worker = deps.workshop.reader(hurried(agent, state, deps), round_of(state).incumbent.commit)

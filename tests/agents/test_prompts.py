@@ -7,10 +7,22 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from selfimprove.agents.prompts import NEEDED, Question, build_request, quoted, render, shortened
+from selfimprove.agents.prompts import (
+    NEEDED,
+    REQUEST,
+    ROUND,
+    Question,
+    build_request,
+    latest,
+    quoted,
+    render,
+    shortened,
+)
 from selfimprove.agents.skills import load_skill, parse_skill
+from selfimprove.contracts.base import FAMILIES
 from selfimprove.errors import ToolError
 from selfimprove.resources import folder
+from selfimprove.review.lessons import lessons
 from selfimprove.testing import a_plan
 
 CONTEXT: dict[str, Any] = {
@@ -83,6 +95,52 @@ def test_data_cannot_end_its_fence() -> None:
     assert text.count("\n# Answer\n") == 1
 
 
+def rounds(count: int) -> dict[str, Any]:
+    """What a planner is told after so many rounds, each as long as the others."""
+    told = "Keeping the totals of each day should improve the score because they are asked twice"
+    rows = [
+        {"outcome": ("won", "lost", "error")[k % 3], "approach_family": FAMILIES[k % 8]}
+        | {"hypothesis": f"{k:05} {told}", "score": 1.0 + k % 7, "incumbent_score": 9.0}
+        for k in range(3 * count)
+    ]
+    history = [{"iteration": k, "losers": [{"hypothesis": told * 4}] * 3} for k in range(count)]
+    return {"history": history[-10:], "lessons": lessons(rows, "lower_is_better")}
+
+
+@pytest.mark.parametrize("role", list(NEEDED))
+def test_prompts_do_not_grow_with_the_rounds(role: Any) -> None:
+    early, late = (len(render(question(role, **rounds(count)))) for count in (20, 1000))
+    assert late <= 1.2 * early
+    assert role == "executor" or late > len(render(question(role))) + 4000
+
+
+def test_history_is_told_in_whole_records() -> None:
+    records = [{"iteration": k, "losers": ["x" * 900] * 3} for k in range(40)]
+    shown = latest(records, 24_000)
+    assert shown == records[-len(shown) :]
+    assert len(quoted(shown, 24_000)) <= 24_010
+    assert "left out" not in quoted(shown, 24_000)
+    assert latest([{"x": "y" * 50_000}], 100) != []
+    assert latest([], 100) == []
+
+
+def test_what_is_the_same_for_others_comes_first() -> None:
+    told = {"history": [{"iteration": 1}], "rules": ["never add a dependency"]}
+    mine = render(question("planner", **told))
+    theirs = render(
+        Question("planner", 3, "planner_y", "s", CONTEXT | told | {"family": ["other"]})
+    )
+    later = render(Question("planner", 4, "planner_x", "s", CONTEXT | told | {"history": []}))
+    shared, _, own = mine.partition(REQUEST)
+    assert theirs.startswith(shared)
+    assert "planner_x" in own
+    assert "iteration" in shared
+    always = mine.partition(ROUND)[0]
+    assert later.startswith(always)
+    assert "never add a dependency" in always
+    assert len(own) < 0.2 * len(mine)
+
+
 def test_long_data_is_cut_in_the_middle() -> None:
     text = shortened("a" * 5000 + "b" * 5000, 900)
     assert text.startswith("a" * 600)
@@ -93,4 +151,4 @@ def test_long_data_is_cut_in_the_middle() -> None:
 
 def test_every_template_names_only_what_it_is_given() -> None:
     for path in Path(folder("templates") / "prompts").glob("*.j2"):
-        assert path.name == "_base.md.j2" or path.name.removesuffix(".md.j2") in NEEDED
+        assert path.name.startswith("_") or path.name.removesuffix(".md.j2") in NEEDED

@@ -8,6 +8,7 @@ from selfimprove.agents.base import Workspace
 from selfimprove.agents.llm.meter import Meter
 from selfimprove.agents.llm.names import COMPATIBLE, ModelName, ensure_installed, parse_name
 from selfimprove.agents.llm.prices import price_of
+from selfimprove.agents.llm.warmth import Warmth
 from selfimprove.contracts.agent import AgentReply, AgentRequest
 from selfimprove.contracts.settings import Settings
 
@@ -24,6 +25,7 @@ class ModelAgent:
         ensure_installed(self.name)
         self.price = price_of(scheme, self.name.model, settings)
         self._settings = settings
+        self._warmth = Warmth()
 
     @property
     def spec(self) -> str:
@@ -35,8 +37,8 @@ class ModelAgent:
         workspace.stop.raise_if_set()
         from selfimprove.agents.llm.conversation import Conversation
 
-        meter = Meter(self.price)
-        return Conversation(self.name, request, workspace, self._settings, meter).reply()
+        asked = (self.name, request, workspace, self._settings)
+        return Conversation(*asked, Meter(self.price), self._warmth).reply()
 
     def probe(self, seconds: float) -> None:
         """Ask the provider whether it knows the key and the model, for nothing; or ConfigError."""

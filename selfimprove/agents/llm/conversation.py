@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic_ai import Agent, CachePoint, ModelRetry, StructuredDict, TextOutput, ToolOutput
@@ -29,6 +30,8 @@ from selfimprove.agents.llm.names import ModelName
 from selfimprove.agents.llm.patience import Call, OverBudgetError, PatientModel, described
 from selfimprove.agents.llm.toolbox import sendable, tools_for
 from selfimprove.agents.llm.transcript import Transcript
+from selfimprove.agents.llm.warmth import Warmth
+from selfimprove.agents.prompts import REQUEST, ROUND
 from selfimprove.agents.schemas import check_output
 from selfimprove.contracts.agent import AgentReply, AgentRequest
 from selfimprove.contracts.settings import Settings
@@ -42,8 +45,6 @@ T = TypeVar("T")
 REPAIRS = 3
 """How often an answer that does not fit is sent back in one conversation."""
 LOOK_EVERY_S = 0.2
-STABLE_ENDS = "\n# This request\n"
-"""Where a prompt stops being the same for everybody who has the role: a heading of the template."""
 ANSWER = "answer"
 HOW_TO_ANSWER = (
     "Look before you answer: you have tools, use them. When you are done, call the tool "
@@ -60,6 +61,7 @@ class Conversation:
     workspace: Workspace
     settings: Settings
     meter: Meter
+    warmth: Warmth = field(default_factory=Warmth)
 
     def reply(self) -> AgentReply:
         """Ask; raises AgentFailure with what was spent, and Stopped."""
@@ -81,8 +83,17 @@ class Conversation:
         return AgentReply(output=answer, usage=usage, transcript=transcript.said())
 
     async def _ask(self, until: float, transcript: Transcript) -> dict[str, Any]:
+        first = await self.warmth.turn(sendable(self.request.prompt).partition(REQUEST)[0])
+        try:
+            return await self._converse(until, transcript, partial(self.warmth.kept, first))
+        finally:
+            self.warmth.over(first)
+
+    async def _converse(
+        self, until: float, transcript: Transcript, began: Callable[[], None]
+    ) -> dict[str, Any]:
         async with opened(self.name) as model:
-            call = Call(self.meter, until, transcript.note, self.workspace.tab)
+            call = Call(self.meter, until, transcript.note, self.workspace.tab, began)
             agent = Agent(
                 PatientModel(model, call),
                 output_type=self._answers(),
@@ -100,12 +111,14 @@ class Conversation:
             return run.result.output
 
     def _prompt(self) -> Sequence[str | CachePoint]:
-        """The prompt, with a mark where what is the same for others of the role ends."""
+        """The prompt, with marks where the part ends that is the same for others too."""
         prompt = sendable(self.request.prompt)
-        stable, heading, own = prompt.partition(STABLE_ENDS)
-        if not heading or self.name.scheme != "anthropic":
+        always, _, later = prompt.partition(ROUND)
+        shared, _, own = later.partition(REQUEST)
+        if not own or self.name.scheme != "anthropic":
             return [prompt]
-        return [stable, CachePoint(), heading.lstrip("\n") + own]
+        this_round, this_request = ROUND.lstrip("\n") + shared, REQUEST.lstrip("\n") + own
+        return [always, CachePoint(), this_round, CachePoint(), this_request]
 
     def _answers(self) -> OutputSpec[dict[str, Any]]:
         schema = StructuredDict(self.request.output_schema, name=ANSWER)

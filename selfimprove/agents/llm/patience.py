@@ -66,6 +66,8 @@ class Call:
     """Told what happens, a line each."""
     tab: Tab | None = None
     """Where each request is reserved beforehand, where there are budgets."""
+    began: Callable[[], None] = lambda: None
+    """Told each time that an answer begins."""
 
 
 class PatientModel(WrapperModel):
@@ -111,7 +113,7 @@ class PatientModel(WrapperModel):
             async with self.wrapped.request_stream(messages, model_settings, parameters) as stream:
                 opened = stream
                 async for _ in stream:
-                    pass
+                    self._call.began()
             response = stream.get()
             whole = response.finish_reason is not None and response.state == "complete"
         finally:

@@ -3,7 +3,7 @@
 What is cached is a prefix of the request: its tools, its system text and its messages, block by
 block. It is written at the blocks that are marked, and at the last one where the request as a whole
 is; it is read from the longest prefix known, looked for at each mark and up to twenty blocks before
-it. Prefixes shorter than 1,024 tokens are not cached.
+it, from the moment in which its answer begins. Prefixes shorter than 1,024 tokens are not cached.
 """
 
 from __future__ import annotations
@@ -27,8 +27,11 @@ class Cache:
         self._known: set[str] = set()
         self._lock = threading.Lock()
 
-    def read(self, blocks: Sequence[dict[str, Any]], *, last: bool) -> Tokens:
-        """Count a request's input, and remember what it marks; `last` marks the last block too."""
+    def read(self, blocks: Sequence[dict[str, Any]], *, last: bool) -> tuple[Tokens, set[str]]:
+        """Count a request's input; `last` marks the last block too.
+
+        Besides, what it writes: to be `kept` when its answer begins.
+        """
         digest, total = hashlib.sha256(), 0
         prefixes: list[tuple[str, int]] = []
         marks = []
@@ -43,8 +46,16 @@ class Cache:
         with self._lock:
             return self._tokens(prefixes, marks, total)
 
-    def _tokens(self, prefixes: list[tuple[str, int]], marks: list[int], total: int) -> Tokens:
+    def keep(self, names: set[str]) -> None:
+        """Remember prefixes: the answer to the request that wrote them begins."""
+        with self._lock:
+            self._known |= names
+
+    def _tokens(
+        self, prefixes: list[tuple[str, int]], marks: list[int], total: int
+    ) -> tuple[Tokens, set[str]]:
         hit = written = 0
+        names = set()
         for mark in marks:
             for place in range(mark, max(-1, mark - LOOK_BACK), -1):
                 name, size = prefixes[place]
@@ -54,7 +65,7 @@ class Cache:
         for mark in marks:
             name, size = prefixes[mark]
             if size >= LEAST:
-                self._known.add(name)
+                names.add(name)
                 written = max(written, size)
         written = max(0, written - hit)
-        return Tokens(total - hit - written, hit, written)
+        return Tokens(total - hit - written, hit, written), names

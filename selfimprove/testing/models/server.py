@@ -137,15 +137,16 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(trouble, Hang):
             time.sleep(trouble.seconds)
         turn = wire.turn_of(body)
-        say = self.owner.brain(turn)
         name = "messages" if wire is messages else "chat"
-        read = self.owner.caches[name].read(
+        read, written = self.owner.caches[name].read(
             wire.blocks_of(body), last="cache_control" in body or wire is chat
         )
         if wire is chat:  # writing costs nothing more there
             read = Tokens(read.input + read.cache_write, read.cache_read)
+        say = self.owner.brain(turn)
         assert body.get("stream"), "models are always asked to stream"
         events = list(_events(wire, turn, say, read))
+        self.owner.caches[name].keep(written)
         self._stream(events, trouble, (turn, say, read))
 
     def _stream(
