@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import datetime
 
+from selfimprove.bench.effects import in_scores
 from selfimprove.bench.stats import NEAR_ZERO, better, relative_gain
 from selfimprove.contracts.base import Direction
 from selfimprove.contracts.significance import Estimate
@@ -75,15 +76,25 @@ def percent(fraction: float) -> str:
 
 
 def estimated(found: Estimate) -> str:
-    """`30.6% [16.5%, 42.4%]`: a gain and the interval that holds it."""
-    return f"{percent(found.gain)} [{percent(found.low)}, {percent(found.high)}]"
+    """`30.6% [16.5%, 42.4%]`: a gain and the interval that holds it.
+
+    In the score's own unit where scores lie around zero: `1.01 [0.98, 1.04]`.
+    """
+    gain, bounds = _told(found, signed=True)
+    return f"{gain} {bounds}"
 
 
 def estimated_in_words(found: Estimate) -> str:
     """`30.6% better [16.5%, 42.4%]`: the same, as it stands beside scores."""
-    word = "better" if found.gain >= 0 else "worse"
-    gain = percent(abs(found.gain))
-    return f"{gain} {word} [{percent(found.low)}, {percent(found.high)}]"
+    gain, bounds = _told(found, signed=False)
+    return f"{gain} {'better' if found.gain >= 0 else 'worse'} {bounds}"
+
+
+def _told(found: Estimate, *, signed: bool) -> tuple[str, str]:
+    plain = in_scores(found)
+    gain, low, high = plain or (found.gain, found.low, found.high)
+    words = score if plain else percent
+    return words(gain if signed else abs(gain)), f"[{words(low)}, {words(high)}]"
 
 
 def duration(seconds: float) -> str:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from selfimprove.contracts.significance import Estimate
 from selfimprove.report import numbers
 
 
@@ -74,3 +75,15 @@ def test_since_never_goes_backwards() -> None:
     now = datetime(2026, 1, 1, 0, 0, 10, tzinfo=UTC)
     assert numbers.since("2026-01-01T00:00:00.000Z", now) == 10
     assert numbers.since("2026-01-01T00:00:20.000Z", now) == 0
+
+
+def test_a_gain_around_zero_is_told_in_the_scores_own_unit() -> None:
+    found = Estimate(
+        scale="difference", pairs=8, level=0.95, gain=-101.0, low=-104.0, high=-98.0,
+        score=1.0, score_low=0.97, score_high=1.03, before=-0.01,
+    )  # fmt: skip
+    assert numbers.estimated(found) == "-1.01 [-1.04, -0.98]"
+    assert numbers.estimated_in_words(found) == "1.01 worse [-1.04, -0.98]"
+    share = found.model_copy(update={"scale": "ratio", "gain": 0.25, "low": 0.2, "high": 0.3})
+    assert numbers.estimated(share) == "25% [20%, 30%]"
+    assert numbers.estimated_in_words(share) == "25% better [20%, 30%]"
