@@ -121,6 +121,8 @@ class Outcome:
     """Why it could not be started."""
     exceeded: Exceeded = ""
     """The limit for which it was ended."""
+    unready: str = ""
+    """Why it did not come to the command itself: a service that was not ready."""
     report: bytes = b""
     """What came through a descriptor of its own, where it was given one."""
 

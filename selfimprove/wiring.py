@@ -24,6 +24,7 @@ from selfimprove.redaction import Redactor, is_secret, named_like_secrets
 from selfimprove.review.gates import policy as gate_policy
 from selfimprove.room.job import RoomSpec
 from selfimprove.room.layers import Layers
+from selfimprove.room.network import in_words
 from selfimprove.room.room import Room
 from selfimprove.site import Site, holdout_files
 from selfimprove.store.attempts import Attempts
@@ -41,6 +42,7 @@ BEARING = frozenset(
         "benchmark_warmup",
         "deps_command",
         "env",
+        "export_git",
         "prepare_command",
         "seed_env",
         "sandbox",
@@ -82,6 +84,7 @@ def open_room(site: Site, stop: StopToken) -> Room:
         provide=tuple(settings.provide),
         env_names=tuple(settings.env),
         sandbox=settings.sandbox,
+        services=tuple(settings.services),
         agent_paths=settings.agent_paths,
         redactor=redactor_of(site),
     )
@@ -210,6 +213,7 @@ def holdout_bench(site: Site, bench: Bench) -> Bench | None:
 def fingerprint_now(site: Site, deps: Deps, facts: Facts) -> Fingerprint:
     """The fingerprint of measurements made here and now."""
     settings = site.config.settings
+    network = settings.sandbox.network
     quarantine = deps.workshop.tools.quarantine
     seals = rules_of(site, quarantine, facts).seals  # of these facts: a baseline run may add some
     entries = quarantine.entries(facts.base_commit)
@@ -232,5 +236,6 @@ def fingerprint_now(site: Site, deps: Deps, facts: Facts) -> Fingerprint:
                 name: value for name, value in settings.document().items() if name in BEARING
             },
             level=deps.workshop.tools.room.level,
+            network=in_words(network) if network != "none" else "",
         )
     )

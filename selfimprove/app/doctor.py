@@ -14,15 +14,18 @@ from selfimprove.app.common import where, with_environment
 from selfimprove.bench.failures import Failed
 from selfimprove.bench.opened import why_unknown
 from selfimprove.contracts.benchmark import Sample
+from selfimprove.contracts.settings import SandboxSettings
 from selfimprove.deps import Deps, Roster
 from selfimprove.errors import ConfigError, UserError
 from selfimprove.process import StopToken
+from selfimprove.room import cgroups
 from selfimprove.room.isolation import probe
+from selfimprove.room.network import in_words
 from selfimprove.room.unstopped import unstopped
 from selfimprove.session import prepare_root
 from selfimprove.setup.begin import RUNS, facts_of
 from selfimprove.setup.canaries import Canaries
-from selfimprove.setup.checks import probe_agent
+from selfimprove.setup.checks import commands_of, probe_agent
 from selfimprove.setup.forecast import models_in
 from selfimprove.site import Site, open_site
 from selfimprove.store import lock
@@ -109,10 +112,14 @@ def _room(site: Site) -> Iterator[Check]:
     quarantine = Quarantine.open(site.private / "doctor" / "quarantine.git", site.target)
     room = open_room(site, StopToken())
     settings = site.config.settings
-    commands = [settings.benchmark_command, settings.prepare_command]
-    commands += [guard.command for guard in settings.guards]
+    network = settings.sandbox.network
+    yield Check("network", "ok" if network == "none" else "note", in_words(network))
+    if settings.services:
+        names = ", ".join(one.name for one in settings.services)
+        yield Check("services", "ok", f"{names}: started before every measurement")
+    yield from _limits(settings.sandbox)
     tree = _exported(site, quarantine)
-    for command in filter(None, commands):
+    for command in commands_of(settings):
         found = room.which(command, tree)
         if found.ok:
             yield Check("tool", "ok", f"{found.name} is {found.inside or found.outside}")
@@ -121,6 +128,16 @@ def _room(site: Site) -> Iterator[Check]:
     unknown = why_unknown(site.private)
     if unknown:
         yield Check("opened files", "note", f"{unknown}: only named files are sealed")
+
+
+def _limits(sandbox: SandboxSettings) -> Iterator[Check]:
+    """Who holds candidates to the limits that are set."""
+    kept = cgroups.kept()
+    limits = {"memory_mb": "memory", "processes": "pids"}
+    for name in ("memory_mb", "processes", "disk_mb"):
+        if getattr(sandbox, name):
+            by = "by the kernel and by watching" if limits.get(name) in kept else "by watching"
+            yield Check("limits", "ok", f"{name} {getattr(sandbox, name)}, held {by}")
 
 
 def _canaries(site: Site) -> Iterator[Check]:

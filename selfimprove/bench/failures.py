@@ -70,6 +70,14 @@ def _beyond_limit(outcome: Outcome, why: str, raw: str) -> Failed:
     return _failed("logic_error", told, why, raw)
 
 
+def not_ready(outcome: Outcome, settled: bool, secrets: Sequence[str]) -> Failed:
+    """A service was not ready: after a baseline, with the candidate's own files that it runs."""
+    raw, why = raw_text(outcome.stdout, secrets), redact(outcome.unready, secrets)
+    if settled:
+        return _failed("logic_error", "a service did not start with this change", why, raw)
+    return _failed("infrastructure", "a service did not start", why, raw)
+
+
 def unprepared(outcome: Outcome | None, secrets: Sequence[str]) -> Failed:
     """The commit's `prepare_command` failed: there is nothing to measure."""
     if outcome is None:

@@ -36,6 +36,8 @@ class Parts:
     settings: Mapping[str, Any]
     """The settings that bear on a measurement."""
     level: str
+    network: str = ""
+    """What of the network a measurement is let at, in words; empty for nothing."""
 
 
 def fingerprint(parts: Parts) -> Fingerprint:
@@ -47,6 +49,7 @@ def fingerprint(parts: Parts) -> Fingerprint:
         benchmark=digest(parts.benchmark),
         settings=digest(parts.settings),
         level=parts.level,
+        network=parts.network,
     )
 
 

@@ -139,9 +139,14 @@ class Bench:
         """Another benchmark in the same room, for the same commits."""
         return Bench(spec, self._room, self._layers, self._slot, self._logs)
 
-    def measure(self, commit: str, log_name: str, seed: int | None) -> Measured | Failed:
-        """One sample of a commit's score, with its output and the keys of its answer."""
-        prepared = self._layers.prepared(commit)
+    def measure(
+        self, commit: str, log_name: str, seed: int | None, anew: str = ""
+    ) -> Measured | Failed:
+        """One sample of a commit's score, with its output and the keys of its answer.
+
+        `anew` names a build of its own, made from nothing and kept for others of that name.
+        """
+        prepared = self._layers.prepared(commit, anew)
         if not prepared.ok:
             return failures.unprepared(prepared.outcome, self.spec.secrets)
         with self._slot.hold(f"a benchmark: {self.spec.command}"):
@@ -185,7 +190,8 @@ class Bench:
             watch = Watch(tree)
             found = self._measured_in(tree, log_name, seed)
             opened = watch.opened()
-        seen: dict[str, Any] = {"opened": sorted(opened.files)}
+        files = (path for path in opened.files if not path.startswith(".git/"))
+        seen: dict[str, Any] = {"opened": sorted(files)}
         if not opened.known:
             seen["opened_unknown"] = opened.reason
         return found, seen
@@ -234,6 +240,8 @@ class Bench:
 
     def _judge(self, ran: Ran, log_name: str, seed: int | None) -> Measured | Failed:
         outcome, spec = ran.outcome, self.spec
+        if outcome.unready:
+            return failures.not_ready(outcome, spec.settled, spec.secrets)
         exits = exit_is_score(spec.format)
         failed = failures.of_run(outcome, exits, spec.timeout, spec.secrets)
         if failed is not None:

@@ -16,8 +16,6 @@ from selfimprove.expressions import contradiction, expression
 from selfimprove.words import in_words
 
 NOT_YET = (
-    "services",
-    "export_git",
     "critique_execution",
     "auto_pr",
     "upstream_url",
@@ -44,6 +42,7 @@ def check(settings: Settings, goal: Goal, origins: Origins) -> Iterator[str]:
     _check_measures(settings, origins)
     _check_agents(settings, origins)
     _check_variables(settings, origins)
+    _check_services(settings, origins)
     yield from _doubts(settings, goal, origins)
     yield from _not_in_force(settings, origins)
 
@@ -113,6 +112,13 @@ def _check_agents(settings: Settings, origins: Origins) -> None:
             raise ConfigError(
                 f"{where}: {role!r} takes one agent, not a list", f"write {spec[0]!r}"
             )
+
+
+def _check_services(settings: Settings, origins: Origins) -> None:
+    for name, count in Counter(one.name for one in settings.services).items():
+        if count > 1:
+            where = origins.where("services")
+            raise ConfigError(f"{where}: {count} services are named {name!r}", "rename one")
 
 
 def _check_variables(settings: Settings, origins: Origins) -> None:

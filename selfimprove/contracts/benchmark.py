@@ -71,6 +71,8 @@ class Sample(Record):
 class Fingerprint(Record):
     """What two measurements must share to be comparable."""
 
+    additions: ClassVar[frozenset[str]] = frozenset({"network"})
+
     protocol: int
     """Number of the measuring protocol; raised when how it is measured changes."""
     machine: Sha256
@@ -78,7 +80,9 @@ class Fingerprint(Record):
     benchmark: Sha256
     settings: Sha256
     level: str
-    """Isolation level: `bubblewrap`, `reduced`, `off`."""
+    """Isolation level: `bubblewrap`, `landlock`, `reduced`, `off`."""
+    network: str = ""
+    """What of the network it was let at; empty for nothing."""
 
 
 class Measurement(Record):

@@ -34,13 +34,17 @@ class Provide(Record):
 
 
 class Service(Record):
-    """A program the benchmark needs, started inside the room before a measurement."""
+    """A program the benchmark needs, started inside the room before each measurement."""
 
-    name: str
-    start: str
+    name: str = Field(min_length=1)
+    start: str = Field(min_length=1)
+    """Stays, or ends once the service runs by itself."""
     ready: str = ""
+    """Exits with 0 once it is; without one, `start` has ended or has stayed for a second."""
     stop: str = ""
+    """Ends it; TERM where there is none."""
     reset: str = ""
+    """Puts it into the state that every measurement begins from."""
 
 
 class SandboxSettings(Record):

@@ -21,44 +21,6 @@ from selfimprove.room.job import Job
 
 MOST = 1 << 16
 """What a pipe holds at least; a command that writes more than it should has the rest dropped."""
-LEFT_TURNS = 6
-"""What a command leaves running may take this many fiftieths of a second to go by itself."""
-
-_COUNTED = f"""
-trap : TERM INT
-"$@"
-code=$?
-set -- /proc/[0-9]*
-if [ $# -gt 2 ]; then
-    before=$(cksum /tmp/result 2>&1)
-    for _ in {" ".join(str(turn) for turn in range(LEFT_TURNS))}; do
-        /bin/sleep 0.02
-        set -- /proc/[0-9]*
-        [ $# -le 2 ] && break
-    done
-    [ "$before" = "$(cksum /tmp/result 2>&1)" ] || set -- "$@" changed
-fi
-echo $(($# - 2)) >/proc/self/fd/%d
-exit $code
-"""
-"""Runs a command in a PID namespace of its own; then counts who is left besides the namespace's
-first process and this one. It heeds no TERM, so that the command has its grace. Whoever changes
-the result meanwhile is counted, too."""
-
-
-def counted(command: Sequence[str], descriptor: int) -> tuple[str, ...]:
-    """The command, and behind it the number of processes it left, written to a descriptor."""
-    return ("/bin/sh", "-c", _COUNTED % descriptor, "sh", *command)
-
-
-def left_behind(said: bytes) -> int:
-    """The number that `counted` wrote; more lines than its own were somebody else's."""
-    lines = said.decode("ascii", "replace").splitlines()
-    if not lines:
-        return 0  # it was ended before it came so far
-    if len(lines) == 1 and lines[0].isdigit():
-        return int(lines[0])
-    return max(1, len(lines) - 1)
 
 
 @contextmanager
@@ -86,20 +48,20 @@ class Pipe:
     """A pipe whose writing end a child is given."""
 
     def __init__(self) -> None:
-        self._reading, self.given = os.pipe()
-        os.set_blocking(self._reading, False)
+        self.reading, self.given = os.pipe()
+        os.set_blocking(self.reading, False)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._reading)
+        os.close(self.reading)
         os.close(self.given)
 
     def read(self) -> bytes:
         """What was written; empty where nothing was."""
         try:
-            return os.read(self._reading, MOST)
+            return os.read(self.reading, MOST)
         except BlockingIOError:
             return b""
 

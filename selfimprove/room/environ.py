@@ -29,7 +29,8 @@ def job_env(
 ) -> dict[str, str]:
     """The variables of a job, but for HOME and TMPDIR, which the room sets."""
     if profile == "agent":
-        own = {k: v for k, v in environ.items() if not k.startswith(OWN) and k not in SESSION}
+        kept_back = {*SESSION, *names}  # what benchmarks are given is no agent's business
+        own = {k: v for k, v in environ.items() if not k.startswith(OWN) and k not in kept_back}
         return own | {"PATH": visible.path}
     kept = {name: environ[name] for name in ("USER", "LOGNAME", *CHOICES) if name in environ}
     env = {"LANG": "C.UTF-8", "SHELL": "/bin/sh", **kept, **visible.variables}

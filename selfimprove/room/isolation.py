@@ -16,7 +16,7 @@ from selfimprove.errors import ConfigError
 from selfimprove.process import Child, base_env, run_child
 from selfimprove.room.files import remove_tree
 
-Level = Literal["bubblewrap", "reduced", "off"]
+Level = Literal["bubblewrap", "landlock", "reduced", "off"]
 
 OVERLAY_SINCE = (0, 11)
 CHECK_S = 10.0
@@ -77,7 +77,9 @@ def _probe(where: Path | None) -> Probe:
         if not reason:
             without = _overlay_works(bwrap, where)
             return Probe("bubblewrap", bwrap, not without, without)
-    return Probe("reduced", None, False, reason)
+    from selfimprove.room.landlock import version
+
+    return Probe("landlock" if version() else "reduced", None, False, reason)
 
 
 def _binaries() -> Iterable[Path]:
@@ -92,8 +94,23 @@ def _binaries() -> Iterable[Path]:
         yield Path(packaged)
 
 
+@lru_cache(maxsize=1)
+def own_user() -> tuple[str, ...]:
+    """Who root is inside: nobody. Without its powers, many programs take root's name amiss."""
+    if os.getuid() != 0:
+        return ()
+    import pwd
+
+    try:
+        found = pwd.getpwnam("nobody")
+    except KeyError:
+        return ()
+    return ("--uid", str(found.pw_uid), "--gid", str(found.pw_gid))
+
+
 def _try(bwrap: Path, *arguments: str) -> str:
-    argv = (str(bwrap), *NAMESPACES, "--unshare-net", "--ro-bind", "/", "/", *arguments)
+    alone = (*NAMESPACES, *own_user(), "--unshare-net")
+    argv = (str(bwrap), *alone, "--ro-bind", "/", "/", *arguments)
     outcome = run_child(Child(argv, Path("/"), {"PATH": os.defpath}, timeout=CHECK_S))
     if outcome.exit_code == 0:
         return ""
@@ -135,11 +152,16 @@ def bwrap_version(bwrap: Path) -> tuple[int, ...]:
     return tuple(int(part) for part in digits[0].split(".") if part.isdigit())
 
 
-def mount_arguments(mounts: Iterable[Mount]) -> list[str]:
-    """Bubblewrap's arguments, outer places before inner ones; at one place the last one wins."""
+def mount_arguments(mounts: Iterable[Mount], memory: int | None = None) -> list[str]:
+    """Bubblewrap's arguments, outer places before inner ones; at one place the last one wins.
+
+    `memory` is what each file system that is kept in memory may take, in bytes.
+    """
     last = {mount.dest: mount for mount in mounts}
     arguments: list[str] = []
     for dest in sorted(last, key=lambda path: len(path.parts)):
+        if last[dest].kind == "empty" and memory is not None:
+            arguments += ["--size", str(memory)]
         arguments += _one_mount(last[dest])
     return arguments
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from selfimprove.contracts.settings import AgentPaths, Provide, SandboxSettings
+from selfimprove.contracts.settings import AgentPaths, Provide, SandboxSettings, Service
 from selfimprove.process import Limits
 from selfimprove.redaction import Redactor
 from selfimprove.room.environ import Profile
@@ -35,6 +35,7 @@ class RoomSpec:
     provide: tuple[Provide, ...] = ()
     env_names: tuple[str, ...] = ()
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
+    services: tuple[Service, ...] = ()
     agent_paths: AgentPaths = field(default_factory=AgentPaths)
     redactor: Redactor | None = None
     """Cleans what jobs print before it is logged."""
@@ -52,6 +53,8 @@ class Job:
     env: Mapping[str, str] = field(default_factory=dict)
     stdin: bytes = b""
     read_only_tree: bool = False
+    services: bool = True
+    """With the services that measurements need, where its profile is given any."""
     log: Path | None = None
     output_cap: int = 1 << 20
     program: bytes = b""

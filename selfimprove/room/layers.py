@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,6 +26,7 @@ from selfimprove.room.environ import Profile
 from selfimprove.room.files import copy_tree, remove_tree, strip_whiteouts, without
 from selfimprove.room.job import Job, Layered
 from selfimprove.room.room import Room
+from selfimprove.vcs.agent_tree import add_single_commit
 from selfimprove.vcs.export import Frozen, Overlay, composed, edits, export, export_files
 from selfimprove.vcs.presets import preset
 from selfimprove.vcs.quarantine import Entry, Quarantine
@@ -84,29 +84,26 @@ class Layers:
         self.cache = cache / "layers"
         self._known = _Known()
 
-    def prepared(
-        self, commit: str, *, reuse: Prepared | None = None, fresh: bool = False
-    ) -> Prepared:
-        """The frozen build of a commit; `fresh` makes it anew, as for the closing pairs.
+    def prepared(self, commit: str, anew: str = "") -> Prepared:
+        """The frozen build of a commit; `anew` names a second one, made from nothing.
 
-        `reuse` is the incumbent's build: `prepare_cache` paths are copied from it, never from a
-        rival's.
+        `prepare_cache` paths are copied from the build of the commit it was made from, which is the
+        incumbent's: never from a rival's.
         """
         files, deps = self._exported(commit), self.deps(commit)
         below = files if deps is None else (deps.tree, *files)
         if deps is None and not self.settings.prepare_command:
             return Prepared(commit, below, ok=True)
-        command = self.settings.prepare_command
-        cached = self.settings.prepare_cache if reuse is not None else []
-        key = _digest([self._export_key(commit), deps.key if deps else "", command, cached])
-        if fresh:
-            key += secrets.token_hex(4)
+        key = self._build_key(commit, anew)
         with self._one_at_a_time(key):
             failed = self._known.failed.get(key)
             if failed is not None:
                 return Prepared(commit, below, ok=False, outcome=failed)
             place = self._folder("prepared") / key
-            outcome = None if place.exists() else self._build(below, place, reuse)
+            outcome = None
+            if not place.exists():
+                before = None if anew else self._build_before(commit)
+                outcome = self._build(below, place, before)
             if outcome is not None and outcome.exit_code != 0:
                 self._known.failed[key] = outcome
                 return Prepared(commit, below, ok=False, outcome=outcome)
@@ -142,7 +139,7 @@ class Layers:
         if base is None:
             raise ToolError("deps_command needs a base commit", "give the layers an overlay")
         locks = self._locks(commit or base)
-        key = _digest([command, sorted(locks.items()), self._places()])
+        key = self._deps_key(locks)
         place = self._folder("deps") / key
         with self._one_at_a_time(key):
             if not place.exists():
@@ -201,6 +198,8 @@ class Layers:
             self.room.make_mount_points(tree, self.room.provided_inside())
         else:
             export_files(self.quarantine, commit, tree, changed)
+        if self.settings.export_git:
+            add_single_commit(self.quarantine, commit, tree)
 
     def _frozen(self) -> Frozen | None:
         """The base's export, where it is made: what is equal may be linked from it."""
@@ -218,7 +217,7 @@ class Layers:
 
     def _over_base(self, commit: str) -> Mapping[str, Entry] | None:
         """The files of a commit that differ from the base's, where a layer of them will do."""
-        if self.overlay is None or not self.room.probe.overlay:
+        if self.overlay is None or not self.room.probe.overlay or self.settings.export_git:
             return None
         if self._export_key(commit) == self._export_key(self.overlay.base_commit):
             return None
@@ -235,17 +234,38 @@ class Layers:
         extra = self.overlay.extra_files if self.overlay is not None else {}
         rows = sorted((path, entry.mode, entry.oid) for path, entry in entries.items())
         laid = sorted((path, hashlib.sha256(data).hexdigest()) for path, data in extra.items())
-        key = self._known.keys[commit] = _digest([rows, laid, self._places()])
+        git = ["git"] if self.settings.export_git else []
+        key = self._known.keys[commit] = _digest([rows, laid, self._places(), *git])
         return key
 
-    def _build(
-        self, below: tuple[Path, ...], place: Path, reuse: Prepared | None
-    ) -> Outcome | None:
+    def _build_key(self, commit: str, anew: str = "") -> str:
+        """What a build is made of, as a name."""
+        settings = self.settings
+        deps = self._deps_key(self._locks(commit)) if settings.deps_command else ""
+        base = self.overlay.base_commit if self.overlay is not None else commit
+        cached = [] if anew or commit == base else settings.prepare_cache
+        made_of = [self._export_key(commit), deps, settings.prepare_command, cached]
+        return _digest([*made_of, anew] if anew and settings.prepare_command else made_of)
+
+    def _deps_key(self, locks: Mapping[str, str]) -> str:
+        return _digest([self.settings.deps_command, sorted(locks.items()), self._places()])
+
+    def _build_before(self, commit: str) -> Path | None:
+        """The top layer of the incumbent's build, where it is made and something is kept of it."""
+        if not self.settings.prepare_cache:
+            return None
+        incumbent = self.quarantine.resolve(f"{commit}^1")
+        if incumbent is None:
+            return None
+        place = self._folder("prepared") / self._build_key(incumbent)
+        return self._stack((), place)[-1] if place.exists() else None
+
+    def _build(self, below: tuple[Path, ...], place: Path, before: Path | None) -> Outcome | None:
         """Run `prepare_command` on what is below; its writes become the layer at `place`."""
         with self._making(place) as making:
             tree = self._writable(below, making)
-            if reuse is not None:
-                self._reuse(reuse, tree.upper if isinstance(tree, Layered) else tree)
+            if before is not None:
+                self._reuse(before, tree.upper if isinstance(tree, Layered) else tree)
             outcome = None
             if self.settings.prepare_command:
                 outcome = self._run(self.settings.prepare_command, tree, "prepare", making.name)
@@ -254,10 +274,10 @@ class Layers:
                 making.rename(place)
             return outcome
 
-    def _reuse(self, incumbent: Prepared, top: Path) -> None:
+    def _reuse(self, before: Path, top: Path) -> None:
         """Take over the incumbent's build caches."""
         for name in self.settings.prepare_cache:
-            source = incumbent.stack[-1] / name
+            source = before / name
             if source.is_dir() and not source.is_symlink():
                 copy_tree(source, top / name)
 

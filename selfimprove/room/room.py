@@ -7,34 +7,27 @@ the room is made; each job adds its own tree and its private, empty HOME and tem
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from selfimprove.contracts.settings import Provide
-from selfimprove.errors import ConfigError
+from selfimprove.contracts.settings import Service
+from selfimprove.outputs import Log
 from selfimprove.process import Child, Limits, Outcome, StopToken, base_env, run_child
 from selfimprove.proctree import collect
-from selfimprove.room.agent_view import (
-    AgentView,
-    check_agent_paths,
-    mask,
-    named_paths,
-    program_paths,
-)
+from selfimprove.room import cgroups
+from selfimprove.room.agent_view import check_agent_paths, named_paths, program_paths
+from selfimprove.room.around import Channels, Told, around, judged, others_time, told
 from selfimprove.room.channels import (
     Pipe,
     as_arguments,
     check_started,
-    counted,
     first_process,
     handed_over,
-    left_behind,
     programmed,
     shell,
 )
@@ -53,32 +46,26 @@ from selfimprove.room.isolation import (
     Mount,
     Probe,
     mount_arguments,
+    own_user,
     probe,
 )
 from selfimprove.room.job import Job, Layered, RoomSpec, ToolCheck
-from selfimprove.room.reduced import points_back
-from selfimprove.room.visible import SYSTEM, SYSTEM_SECRETS, is_below, see
+from selfimprove.room.landlock import allowed, restricted
+from selfimprove.room.mounts import TMP, Mounts, links, uses_host_network
+from selfimprove.room.network import HOSTS, Ways, ways_out
+from selfimprove.room.provided import Provided
+from selfimprove.room.visible import is_below, see
+
+if TYPE_CHECKING:
+    from selfimprove.room.relay import Relay
 
 __all__ = ["Job", "Layered", "Room", "RoomSpec", "ToolCheck"]
 
-TMP = Path("/tmp")
 RESULT = "result"
-HOST_NETWORK: frozenset[Profile] = frozenset({"deps", "agent"})
-AUDIENCE: dict[Profile, frozenset[str]] = {
-    "deps": frozenset({"benchmark"}),
-    "prepare": frozenset({"benchmark"}),
-    "benchmark": frozenset({"benchmark"}),
-    "guard": frozenset({"benchmark"}),
-    "holdout": frozenset({"benchmark", "holdout"}),
-    "agent": frozenset({"agents"}),
-}
-"""Whose provided paths each profile is given."""
-
-
-OPEN_WITHOUT_MOUNTS = (
-    "a candidate can use the network, read your files, and write your checkout and what is provided"
-)
-LIMITED: frozenset[Profile] = frozenset({"prepare", "benchmark", "guard", "holdout"})
+SERVICE_LOG = "services.log"
+MEASURED: frozenset[Profile] = frozenset({"benchmark", "guard", "holdout"})
+"""Who is given services, and the sockets and ports that are named."""
+LIMITED: frozenset[Profile] = frozenset({"prepare", *MEASURED})
 """Whom the sandbox's limits bind: what a candidate runs, not the agents nor `deps_command`."""
 OURS = 3
 """Processes of the room's own around a command."""
@@ -93,31 +80,16 @@ class Room:
         self.probe: Probe = probe(spec.sandbox.mode, spec.cache)
         self._environ = base_env()
         self._home = Path(self._environ.get("HOME") or Path.home())
-        if isinstance(spec.sandbox.network, list):
-            raise ConfigError(
-                "sandbox.network: named sockets and ports are not understood yet",
-                "use 'none' or 'host'",
-            )
+        self._ways = ways_out(spec.sandbox.network)
         check_agent_paths(spec.agent_paths, self._home, spec.target_top)
-        self._provided = {self._place(one): one for one in spec.provide}
-        self._check_provided()
-        self._hidden = (spec.target_top, spec.cache)
-        tools = [
-            folder
-            for path, one in self._provided.items()
-            if set(one.for_) != {"holdout"}
-            for folder in (path / "bin", path / ".bin", path)
-            if folder.exists() and (folder != path or path.is_file())
-        ]
-        self.visible = see(self._environ, self._home, self._hidden, tools)
-        self._base = self._base_mounts()
-        self._links = self._top_links()
-        others = [path for path, one in self._provided.items() if "agents" not in one.for_]
-        self._agents = AgentView(spec.agent_paths, self._home, (*self._hidden, *others))
+        self.provided = Provided(spec, self._home, mounts=self.probe.bwrap is not None)
+        hidden = (spec.target_top, spec.cache)
+        self.visible = see(self._environ, self._home, hidden, self.provided.tools())
+        self._mounts = Mounts(spec, self._home, self.visible, self.provided)
 
     @property
     def level(self) -> Level:
-        """`bubblewrap`, `reduced` or `off`."""
+        """`bubblewrap`, `landlock`, `reduced` or `off`."""
         return self.probe.level
 
     def run(self, job: Job) -> Outcome:
@@ -130,12 +102,12 @@ class Room:
         ):
             bound = replace(given, limits=self._limits(job, folder))
             if self.probe.bwrap is not None:
-                mounts = [*self._base, *self._own_mounts(job, folder, in_tree)]
-                outcome = self._contained(bound, mounts, descriptors)
+                outcome = self._contained(bound, folder, in_tree, descriptors)
             else:
-                outcome = self._bare(bound, folder, descriptors)
+                outcome = self._bare(bound, folder, in_tree, descriptors)
             if job.result_file is not None:
                 keep_result(folder / "tmp" / RESULT, job.result_file)
+            self._keep_service_log(job, folder)
             return replace(outcome, report=report.read()) if report else outcome
 
     def which(self, command: str, tree: Path) -> ToolCheck:
@@ -146,80 +118,167 @@ class Room:
 
     def provided_inside(self, profile: Profile | None = None) -> dict[Path, Path]:
         """Provided paths that lie in the tree: place relative to its top -> the user's path."""
-        top = self.spec.target_top
-        return {
-            path.relative_to(top): path
-            for path, one in self._provided.items()
-            if is_below(path, [top]) and (profile is None or AUDIENCE[profile] & set(one.for_))
-        }
+        return self.provided.inside(profile)
 
     def describe(self) -> list[str]:
         """What jobs see and may use, a line each: for the trust screen."""
-        spec, network = self.spec, self.spec.sandbox.network
-        why = f" ({self.probe.reason})" if self.probe.reason else ""
-        provided = (f"{path} for {', '.join(one.for_)}" for path, one in self._provided.items())
-        named = (*spec.agent_paths.read, *(f"{path} (writable)" for path in spec.agent_paths.write))
-        rows = {
-            "isolation": f"{self.level}{why}",
-            "tree": f"{spec.target_top} shows the candidate, never your checkout",
-            "read-only": ", ".join(map(str, self.visible.shown)) or "the system alone",
-            "provided": "; ".join(provided) or "nothing",
-            "network": f"benchmarks: {network}; agents and deps_command: host",
-            "variables": ", ".join(spec.env_names) or "none of yours but PATH and toolchain homes",
-            "agents": f"your environment; paths: {', '.join(named) or 'none more'}",
-        }
-        if self.probe.bwrap is None:
-            rows["not stopped at this level"] = OPEN_WITHOUT_MOUNTS
-        limits = {
-            name: getattr(spec.sandbox, name) for name in ("memory_mb", "processes", "disk_mb")
-        }
-        if any(limits.values()):
-            told = (f"{name} {value}" for name, value in limits.items() if value)
-            rows["limits"] = ", ".join(told)
-        return [f"{name}: {value}" for name, value in rows.items()]
+        from selfimprove.room.describing import describe
+
+        return describe(self)
 
     def clean(self) -> None:
         """Remove what jobs of a killed run left; none may be running."""
         remove_tree(self.spec.cache / "jobs")
+        cgroups.sweep()
 
     # one job
 
-    def _contained(self, job: Job, mounts: list[Mount], more: tuple[int, ...]) -> Outcome:
-        arguments = [*NAMESPACES, *self._network(job), *self._links, "--dev", "/dev"]
-        arguments += ["--proc", "/proc", *mount_arguments(mounts), "--remount-ro", "/"]
+    def _contained(
+        self, job: Job, folder: Path, in_tree: dict[Path, Path], more: tuple[int, ...]
+    ) -> Outcome:
+        mounts = [Mount(Path("/dev/shm"), "empty"), *self._mounts_of(job, folder, in_tree)]
+        arguments = [*NAMESPACES, *own_user(), *self._network(job), *links()]
+        arguments += ["--dev", "/dev", "--proc", "/proc"]
+        arguments += mount_arguments(mounts, _in_memory(job.limits))
+        arguments += ["--remount-ro", "/dev", "--remount-ro", "/"]
         arguments += ["--chdir", str(self.spec.target_top / self._folder_of(job))]
-        command = shell(job.command, str(TMP / RESULT))
-        env = self._env(job) | {"HOME": str(self._inner_home), "TMPDIR": str(TMP), **job.env}
-        with handed_over(as_arguments(arguments)) as given, Pipe() as status, Pipe() as left:
-            options = ("--args", str(given), "--json-status-fd", str(status.given), "--")
-            words = (str(self.probe.bwrap), *options, *counted(command, left.given))
-            child = replace(self._child(job, words, Path("/"), env), contained=True)
-            child = replace(child, pass_fds=(given, status.given, left.given, *more))
-            outcome = run_child(child, self.stop)
+        env = self._env(job) | {"HOME": str(self._mounts.home), "TMPDIR": str(TMP), **job.env}
+        with ExitStack() as stack:
+            given = stack.enter_context(handed_over(as_arguments(arguments)))
+            status, left = stack.enter_context(Pipe()), stack.enter_context(Pipe())
+            log = stack.enter_context(self._service_log(job, folder))
+            script = self._script(job, str(TMP / RESULT), Channels(left.given, log))
+            options = ["--args", str(given), "--json-status-fd", str(status.given)]
+            passed = [given, status.given, left.given, *((log,) if log >= 0 else ()), *more]
+            relay = stack.enter_context(self._relay(job))
+            if relay is not None:
+                options += ["--info-fd", str(relay.descriptors[0])]
+                options += ["--block-fd", str(relay.descriptors[1])]
+                passed += relay.descriptors
+            group = stack.enter_context(cgroups.bounded(job.limits))
+            words = group.joined((str(self.probe.bwrap), *options, "--", *script))
+            child = self._child(job, words, Path("/"), env)
+            outcome = run_child(replace(child, contained=True, pass_fds=tuple(passed)), self.stop)
             said = status.read()
             # bubblewrap ends before its namespace does, whose first process then is our orphan
             collect(first_process(said))
+            if relay is not None:
+                relay.check()
             check_started(outcome, said)
-            return replace(outcome, survivors=left_behind(left.read()))
+            outcome = replace(outcome, exceeded=outcome.exceeded or group.exceeded())
+            return self._judged(job, outcome, told(left.read(), bool(self._services(job))))
 
-    def _bare(self, job: Job, folder: Path, more: tuple[int, ...]) -> Outcome:
+    def _bare(
+        self, job: Job, folder: Path, in_tree: dict[Path, Path], more: tuple[int, ...]
+    ) -> Outcome:
         assert isinstance(job.tree, Path), "layered trees need overlays"
         top, home = self.spec.target_top, folder / "home"
         env = moved(self._env(job), top, job.tree)
         if job.profile != "agent":
             env["PYTHONDONTWRITEBYTECODE"] = "1"  # or it would go into what is provided
         env |= {"HOME": str(home), "TMPDIR": str(folder / "tmp"), **job.env}
-        command: str | tuple[str, ...] = job.command
         if job.profile == "agent":
             self._link_named(home)
-        elif isinstance(command, str):
-            command = re.sub(re.escape(str(top)) + r"(?![\w.-])", str(job.tree), command)
-        argv = shell(command, str(folder / "tmp" / RESULT))
-        child = self._child(job, argv, job.tree / self._folder_of(job), env)
-        return run_child(replace(child, pass_fds=more), stop=self.stop)
+        with ExitStack() as stack:
+            left, log = Pipe(), stack.enter_context(self._service_log(job, folder))
+            stack.enter_context(left)
+            script = self._script(job, str(folder / "tmp" / RESULT), Channels(left.given, log))
+            passed = [left.given, *((log,) if log >= 0 else ()), *more]
+            if self.level == "landlock":
+                rules = allowed(self._mounts_of(job, folder, in_tree), self._ports(job))
+                passed.append(stack.enter_context(handed_over(rules.document())))
+                script = restricted(passed[-1], script)
+            group = stack.enter_context(cgroups.bounded(job.limits))
+            child = self._child(job, group.joined(script), job.tree / self._folder_of(job), env)
+            child = replace(child, pass_fds=tuple(passed))
+            outcome = run_child(child, stop=self.stop)
+            outcome = replace(outcome, exceeded=outcome.exceeded or group.exceeded())
+            if not self._services(job):
+                return outcome
+            found = told(left.read(), services=True)
+            return self._judged(job, outcome, replace(found, left=outcome.survivors + found.left))
+
+    def _script(self, job: Job, result: str, channels: Channels) -> tuple[str, ...]:
+        """The words that run a job: its command, and what stands around it."""
+        bare = self.probe.bwrap is None and job.profile != "agent"
+        tree = job.tree if isinstance(job.tree, Path) else None
+
+        def here(command: str) -> str:
+            """Where there are no mounts, a command that names the checkout means the tree."""
+            top = re.escape(str(self.spec.target_top))
+            return re.sub(top + r"(?![\w.-])", str(tree), command) if bare else command
+
+        command = here(job.command) if isinstance(job.command, str) else job.command
+        parts = ("start", "ready", "stop", "reset")
+        services = [
+            one.model_copy(update={part: here(getattr(one, part)) for part in parts})
+            for one in self._services(job)
+        ]
+        return around(shell(command, result), channels, services, self.probe.bwrap is not None)
+
+    def _services(self, job: Job) -> tuple[Service, ...]:
+        return self.spec.services if job.services and job.profile in MEASURED else ()
+
+    def _judged(self, job: Job, outcome: Outcome, found: Told) -> Outcome:
+        outcome = replace(outcome, survivors=found.left)
+        return judged(outcome, found, job.timeout) if self._services(job) else outcome
+
+    @contextmanager
+    def _service_log(self, job: Job, folder: Path) -> Iterator[int]:
+        """A descriptor for what services print; -1 where there are none."""
+        if not self._services(job):
+            yield -1
+            return
+        with (folder / SERVICE_LOG).open("ab") as file:
+            yield file.fileno()
+
+    def _keep_service_log(self, job: Job, folder: Path) -> None:
+        """Put what services printed beside the job's own log, cleaned like that."""
+        if job.log is None or not self._services(job):
+            return
+        log = Log(job.log.with_suffix(f".{SERVICE_LOG}"), Child.log_cap, self.spec.redactor)
+        with (folder / SERVICE_LOG).open("rb") as file:
+            while data := file.read(1 << 20):
+                log.add(data)
+        log.close()
+
+    @contextmanager
+    def _relay(self, job: Job) -> Iterator[Relay | None]:
+        """What carries connections to the ports that are named, where a job has any."""
+        if not self._ways_of(job).ports:
+            yield None
+            return
+        from selfimprove.room.relay import Relay
+
+        with Relay(self._ways.ports) as relay:
+            yield relay
+
+    def _mounts_of(self, job: Job, folder: Path, in_tree: dict[Path, Path]) -> list[Mount]:
+        return [*self._mounts.of(job, folder, in_tree), *self._ways_in(job, folder)]
+
+    def _ports(self, job: Job) -> tuple[int, ...] | None:
+        """TCP ports that a job may connect to; None for any, and to listen."""
+        if uses_host_network(job, self.spec) or self._services(job):
+            return None
+        return tuple(one.number for one in self._ways_of(job).ports)
+
+    def _ways_in(self, job: Job, folder: Path) -> Iterator[Mount]:
+        """The sockets that are named, and where the hosts of named ports are found inside."""
+        ways = self._ways_of(job)
+        for place in ways.places():
+            yield Mount(place, "read", place)
+        if ways.ports and HOSTS.exists():
+            (folder / "hosts").write_text(ways.hosts())
+            yield Mount(HOSTS, "read", folder / "hosts")
+
+    def _ways_of(self, job: Job) -> Ways:
+        return self._ways if job.profile in MEASURED else Ways()
 
     def _child(self, job: Job, argv: tuple[str, ...], cwd: Path, env: dict[str, str]) -> Child:
-        child = Child(argv, cwd, env, job.timeout, stdin=job.stdin, output_cap=job.output_cap)
+        timeout = job.timeout
+        if timeout is not None:
+            timeout += others_time(self._services(job))
+        child = Child(argv, cwd, env, timeout, stdin=job.stdin, output_cap=job.output_cap)
         return replace(
             child, log=job.log, redactor=self.spec.redactor, limits=job.limits, cpus=job.cpus
         )
@@ -245,8 +304,7 @@ class Room:
         return job_env(job.profile, self._environ, self.visible, self.spec.env_names)
 
     def _network(self, job: Job) -> list[str]:
-        shared = job.profile in HOST_NETWORK or self.spec.sandbox.network == "host"
-        return [] if shared else ["--unshare-net"]
+        return [] if uses_host_network(job, self.spec) else ["--unshare-net"]
 
     @contextmanager
     def _folders(self) -> Iterator[Path]:
@@ -294,98 +352,18 @@ class Room:
                     places[at] = path
         return places
 
-    # mounts
-
-    def _base_mounts(self) -> list[Mount]:
-        """What every job sees, outer places first."""
-        shown = [path for path in SYSTEM if path.is_dir() and not path.is_symlink()]
-        secrets = [path for path in map(Path, SYSTEM_SECRETS) if path.exists()]
-        cache = (
-            [self.spec.cache] if is_below(self.spec.cache, [*shown, *self.visible.shown]) else []
-        )
-        return [
-            Mount(Path("/run"), "empty"),
-            *(Mount(path, "read", path) for path in (*shown, *self.visible.shown)),
-            *(mask(path) for path in (*secrets, *self.visible.masked, *cache)),
-        ]
-
-    def _own_mounts(self, job: Job, folder: Path, in_tree: Mapping[Path, Path]) -> Iterator[Mount]:
-        """What one job has for itself: private folders, its tree, what is provided to it."""
-        yield Mount(TMP, "write", folder / "tmp")
-        yield Mount(Path("/var/tmp"), "write", folder / "vartmp")
-        if is_below(self._inner_home, [TMP]):
-            (folder / "tmp" / self._inner_home.relative_to(TMP)).mkdir(parents=True, exist_ok=True)
-        yield Mount(self._inner_home, "write", folder / "home")
-        resolver = Path("/etc/resolv.conf").resolve()
-        if not self._network(job) and resolver.exists() and not is_below(resolver, SYSTEM):
-            yield Mount(resolver, "read", resolver)
-        for path, one in self._provided.items():
-            if AUDIENCE[job.profile] & set(one.for_):
-                yield Mount(path, "read", path)
-            elif is_below(path, self.visible.shown):
-                yield mask(path)
-        for device in map(Path, self.spec.sandbox.devices):
-            yield Mount(device, "device", device)
-        for place, source in in_tree.items():
-            yield Mount(self.spec.target_top / place, "read", source)
-        if job.profile == "agent":
-            yield from self._agents.mounts(job.command)
-        yield self._tree_mount(job)
-
-    def _tree_mount(self, job: Job) -> Mount:
-        top = self.spec.target_top
-        if isinstance(job.tree, Layered):
-            return Mount(top, "overlay", job.tree.upper, job.tree.stack, job.tree.work)
-        return Mount(top, "read" if job.read_only_tree else "write", job.tree)
-
-    @cached_property
-    def _inner_home(self) -> Path:
-        """HOME inside: at its own path, unless something else has to stand there."""
-        home, top = self._home, self.spec.target_top
-        taken = home == Path("/") or is_below(home, [*SYSTEM, top])
-        return TMP / "home" if taken or not home.is_absolute() else home
-
-    def _top_links(self) -> list[str]:
-        """Top-level links of a merged /usr, and /var/run."""
-        links = [(path.readlink(), path) for path in SYSTEM if path.is_symlink()]
-        return [
-            word
-            for to, at in [*links, (Path("/run"), Path("/var/run"))]
-            for word in ("--symlink", str(to), str(at))
-        ]
-
-    # what is provided
-
-    def _place(self, one: Provide) -> Path:
-        path = named_paths([one.path], self._home, self.spec.target_top)[0]
-        return Path(os.path.normpath(path))
-
-    def _check_provided(self) -> None:
-        for device in map(Path, self.spec.sandbox.devices):
-            if not is_below(device, [Path("/dev")]) or not device.exists():
-                raise ConfigError(
-                    f"sandbox.devices: {device} is no device of this machine",
-                    "name files below /dev, such as /dev/nvidia0",
-                )
-        for path in self._provided:
-            if not path.exists():
-                raise ConfigError(
-                    f"provide: {path} does not exist", "create it, or take it out of `provide`"
-                )
-            found = points_back(path, self.spec.target_top) if self.probe.bwrap is None else ""
-            if found:
-                raise ConfigError(
-                    f"provide: {path} points back into your checkout ({found}), so without "
-                    "bubblewrap a benchmark would measure your files instead of the candidate's",
-                    "install bubblewrap and allow user namespaces, or install without -e or links",
-                )
-
     def _link_named(self, home: Path) -> None:
         """Without mounts, parts of HOME that `agent_paths` names are links in the private one."""
         paths = self.spec.agent_paths
         for path in named_paths([*paths.read, *paths.write], self._home, self.spec.target_top):
             if path != self._home and is_below(path, [self._home]) and path.exists():
                 mount_point(home, path.relative_to(self._home), path, link=True)
+
+
+def _in_memory(limits: Limits | None) -> int | None:
+    """What files that are kept in memory may take: they are bound like memory, and like disk."""
+    found = [one for one in (limits.memory_bytes, limits.disk_bytes) if one] if limits else []
+    return min(found, default=None)
 
 
 def _stands(tree: Layered, at: Path) -> bool:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from selfimprove.room.isolation import Level
 
-LEVELS: tuple[Level, ...] = ("bubblewrap", "reduced", "off")
+LEVELS: tuple[Level, ...] = ("bubblewrap", "landlock", "reduced", "off")
+OPEN: tuple[Level, ...] = ("reduced", "off")
+INSTALL = "install bubblewrap and allow user namespaces"
 
 
 @dataclass(frozen=True)
@@ -50,28 +52,49 @@ UNSTOPPED = (
     ),
     Unstopped(
         "network",
-        ("reduced", "off"),
+        OPEN,
         "a candidate can use the network while it is measured",
-        "install bubblewrap and allow user namespaces",
+        INSTALL,
+    ),
+    Unstopped(
+        "network without connections",
+        ("landlock",),
+        "a candidate can use the network but for TCP (before Linux 6.7: all of it) while it is "
+        "measured; nor can a benchmark use TCP with itself, unless sandbox.network is 'host' or it "
+        "has services, and then the network is the host's",
+        INSTALL,
     ),
     Unstopped(
         "your files",
-        ("reduced", "off"),
+        OPEN,
         "agents and candidates can read and write what you can: your checkout, its .git, HOME, the "
         "run's own record",
-        "install bubblewrap and allow user namespaces, or run as a user of its own",
+        f"{INSTALL}, or run as a user of its own",
     ),
     Unstopped(
         "your processes",
-        ("reduced", "off"),
+        OPEN,
         "agents and candidates can see and kill your processes, this run's among them",
-        "install bubblewrap and allow user namespaces, or run as a user of its own",
+        f"{INSTALL}, or run as a user of its own",
+    ),
+    Unstopped(
+        "seeing your processes",
+        ("landlock",),
+        "agents and candidates can see your processes and their command lines (before Linux 6.12: "
+        "kill them)",
+        INSTALL,
     ),
     Unstopped(
         "notes from run to run",
-        ("reduced", "off"),
+        OPEN,
         "a candidate can leave answers in /tmp, /dev/shm or HOME by their absolute paths",
-        "install bubblewrap and allow user namespaces, or give the benchmark a {seed}",
+        f"{INSTALL}, or give the benchmark a {{seed}}",
+    ),
+    Unstopped(
+        "notes in shared memory",
+        ("landlock",),
+        "a candidate can leave answers in /dev/shm",
+        f"{INSTALL}, or give the benchmark a {{seed}}",
     ),
 )
 

@@ -49,7 +49,7 @@ def check_tool(room: Room, command: str, tree: Path) -> ToolCheck:
 def _inside(room: Room, name: str, outside: str, tree: Path) -> str:
     interpreter = first_line_of(Path(outside)) if outside else None
     words = ("/bin/sh", "-c", FIND, "sh", name, str(interpreter or ""))
-    outcome = room.run(Job(words, tree, "benchmark", timeout=CHECK_S))
+    outcome = room.run(Job(words, tree, "benchmark", timeout=CHECK_S, services=False))
     lines = outcome.stdout.decode(errors="replace").splitlines()
     return lines[0] if outcome.exit_code == 0 and lines else ""  # a builtin prints its bare name
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from selfimprove.agents.base import Probed
 from selfimprove.agents.registry import make_agent
@@ -70,13 +70,19 @@ def check_tools(site: Site, deps: Deps, state: State) -> None:
     settings = site.config.settings
     if state.baseline is not None:
         return
-    commands = [settings.benchmark_command, settings.prepare_command]
-    commands += [guard.command for guard in settings.guards]
     tree = deps.workshop.reading_tree(state.facts.base_commit)
-    for command in filter(None, commands):
+    for command in commands_of(settings):
         check = deps.workshop.tools.room.which(command, tree)
         if not check.ok:
             raise ConfigError(check.message)
+
+
+def commands_of(settings: Settings) -> Iterator[str]:
+    """Every command whose program has to be found in the room."""
+    yield from filter(None, (settings.benchmark_command, settings.prepare_command))
+    yield from (guard.command for guard in settings.guards)
+    for one in settings.services:
+        yield from filter(None, (one.start, one.ready, one.stop, one.reset))
 
 
 def check_guards(deps: Deps, state: State) -> None:

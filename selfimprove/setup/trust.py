@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from selfimprove.contracts.settings import BudgetSettings, Settings
+from selfimprove.room.network import in_words
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def trust_facts(settings: Settings, level: str, mounts: Sequence[str] = ()) -> T
     return TrustFacts(
         commands=tuple(_commands(settings)),
         mounts=(*_mounts(settings), *mounts),
-        network=network if isinstance(network, str) else f"to {', '.join(network)}",
+        network=in_words(network),
         variables=tuple(sorted(set(names))),
         agents=tuple(_agents(settings.agents, settings.number_of_agents)),
         budget=tuple(_budget(settings.budget)),

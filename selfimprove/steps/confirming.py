@@ -262,7 +262,8 @@ def _both(state: State, deps: Deps, args: dict[str, Any], sides: Sides) -> Pair 
     with deps.bench.slot.hold(f"a pair of round {number}"):
         for side, commit in order:
             log = f"round_{number}/{sides.name}_{sides.purpose}_{side}.log"
-            found = deps.bench.measure(commit, log, args["seed"])
+            anew = "closing" if sides.purpose == "closing" else ""
+            found = deps.bench.measure(commit, log, args["seed"], anew)
             if not isinstance(found, Measured):
                 return found
             samples[side] = found.sample

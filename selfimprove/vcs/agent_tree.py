@@ -11,6 +11,7 @@ from selfimprove.vcs.git import Git, failed
 from selfimprove.vcs.index import tree_with
 from selfimprove.vcs.quarantine import Quarantine
 
+_AS_GIVEN = ("the tree as given\n", "2000-01-01T00:00:00Z")
 DEPTH = 50
 """Commits of history an executor is given."""
 
@@ -56,6 +57,16 @@ def add_repository(
 ) -> None:
     """Make a repository around an exported tree."""
     tip, shallow = _history(q, branch_tip, overlay)
+    _make(q, tip, shallow, branch, around)
+
+
+def add_single_commit(q: Quarantine, commit: str, tree: Path) -> None:
+    """Make a repository around an exported tree that is its only commit, on a branch `main`."""
+    tip = q.commit_tree(q.tree_oid(commit), [], *_AS_GIVEN)
+    _make(q, tip, [], "main", Around(tree, tree))
+
+
+def _make(q: Quarantine, tip: str, shallow: list[str], branch: str, around: Around) -> None:
     git_dir = around.folder / ".git"
     for folder in ("objects/pack", "objects/info", "refs/heads", "refs/tags", "info"):
         (git_dir / folder).mkdir(parents=True)
@@ -80,7 +91,7 @@ def _history(q: Quarantine, tip: str, overlay: Overlay | None) -> tuple[str, lis
     hidden = q.entries(tip).keys() - visible.keys()
     if hidden:
         tree = tree_with(q, tip, removed=sorted(hidden), added={})
-        return q.commit_tree(tree, [], "the tree as given\n", "2000-01-01T00:00:00Z"), []
+        return q.commit_tree(tree, [], *_AS_GIVEN), []
     rows = q.git.text("rev-list", "--parents", f"--max-count={DEPTH}", tip).splitlines()
     parents = {row.split()[0]: row.split()[1:] for row in rows}
     cut_before = {oid for oid, above in parents.items() if not parents.keys() >= set(above)}

@@ -96,7 +96,7 @@ def test_prepared_once_then_taken_up_again(make: Make, machine: Machine) -> None
     first = measure(layers, layers.prepared(base_of(layers)), "cat built")
     again = make(prepare_command="date +%N > built")
     assert measure(again, again.prepared(base_of(again)), "cat built") == first
-    assert measure(again, again.prepared(base_of(again), fresh=True), "cat built") != first
+    assert measure(again, again.prepared(base_of(again), "closing"), "cat built") != first
 
 
 def test_prepared_by_two_threads_at_once(make: Make) -> None:
@@ -155,10 +155,19 @@ def test_build_caches_come_from_the_incumbent_alone(make: Make, repo: Path) -> N
     layers = make(
         prepare_command="mkdir -p cache; date +%N >> cache/c; true", prepare_cache=["cache", "none"]
     )
-    incumbent = layers.prepared(base_of(layers))
-    reused = layers.prepared(candidate, reuse=incumbent)
-    assert len(measure(layers, reused, "cat cache/c").splitlines()) == 2
-    assert len(measure(layers, layers.prepared(candidate), "cat cache/c").splitlines()) == 1
+    git(repo, "checkout", "-q", "HEAD^")
+    rival = commit(repo, {"who": "rival"})
+    layers.quarantine.take(rival)
+
+    def kept(commit: str, anew: str = "") -> list[str]:
+        prepared = layers.prepared(commit, anew)
+        return measure(layers, prepared, "cat cache/c").splitlines()
+
+    (incumbent,) = kept(base_of(layers))
+    assert kept(candidate)[:1] == kept(rival)[:1] == [incumbent]
+    assert len(kept(candidate)) == len(kept(rival)) == 2
+    (anew,) = kept(candidate, "closing")
+    assert kept(candidate, "closing") == [anew] != [incumbent]
 
 
 def test_provided_environment_in_every_layer(make: Make, machine: Machine, repo: Path) -> None:
@@ -227,3 +236,14 @@ def test_what_was_built_for_the_same_files_is_kept(make: Make, repo: Path) -> No
     built = measure(layers, layers.prepared(measured), "cat built")
     layers.keep([published])
     assert measure(layers, layers.prepared(published), "cat built") == built
+
+
+def test_a_repository_of_one_commit_where_it_is_asked_for(make: Make, repo: Path) -> None:
+    candidate = commit(repo, {"who": "candidate"})
+    layers = make(export_git=True)
+    look = "git status --porcelain; git log --format=%s --all; git show HEAD:who"
+    prepared = layers.prepared(candidate)
+    assert measure(layers, prepared, look) == "the tree as given\ncandidate"
+    prepared = layers.prepared(base_of(layers))
+    assert measure(layers, prepared, look) == "the tree as given\nbase"
+    assert measure(make(), make().prepared(candidate), "ls -d .git || echo none") == "none\n"

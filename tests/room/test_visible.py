@@ -132,9 +132,13 @@ def test_required_refuses_where_nothing_isolates(monkeypatch: pytest.MonkeyPatch
     from selfimprove.room import isolation
 
     monkeypatch.setattr(isolation, "_binaries", lambda: [Path("/bin/false")])
+    monkeypatch.setattr("selfimprove.room.landlock.version", lambda: 0)
     isolation._probe.cache_clear()
     try:
         assert probe("auto").level == "reduced"
+        monkeypatch.setattr("selfimprove.room.landlock.version", lambda: 7)
+        isolation._probe.cache_clear()
+        assert probe("auto").level == "landlock"
         with pytest.raises(ConfigError, match=r"'required'.*install bubblewrap"):
             probe("required")
     finally:

@@ -13,7 +13,7 @@ import pytest
 
 from selfimprove.app import run as run_module
 from selfimprove.cli import main
-from selfimprove.room import isolation
+from selfimprove.room import isolation, landlock
 from selfimprove.testing import Repository
 from selfimprove.vcs.state import user_state
 from selfimprove.vcs.target import open_target
@@ -73,7 +73,11 @@ def hold_to(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
         found = isolation.probe("auto")
         if found.level != "bubblewrap":
             pytest.skip(f"no bubblewrap here: {found.reason}")
-    elif level == "reduced":
+    elif level in ("landlock", "reduced"):
+        if level == "reduced":
+            monkeypatch.setattr(landlock, "version", lambda: 0)
+        elif not landlock.version():
+            pytest.skip("no Landlock in this kernel")
         isolation._probe.cache_clear()
         monkeypatch.setattr(isolation, "_binaries", list)
     else:
