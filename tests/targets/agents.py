@@ -11,6 +11,7 @@ from selfimprove.testing.documents import ANSWERS
 
 TEXTS = {
     "src/pkg/value.py": "VALUE = 40\n",
+    "src/main.rs": 'fn main() {\n    println!("{{\\"score\\": 40}}");\n}\n',
     "packages/lib/index.js": "module.exports = 40;\n",
 }
 
