@@ -29,6 +29,7 @@ from selfimprove.vcs.content import content_violations
 from selfimprove.vcs.guard import Scope, Seals, Violation, editable, violations
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.trees import Overlay, collect
+from selfimprove.vcs.sound import unsound
 
 COMMITS = 30
 """Of the history of a tree, shown to agents that ask for it."""
@@ -253,6 +254,10 @@ class Workshop:
         """Name a candidate's commit, so that nothing loses it."""
         ref = branch(self._names.experiment(number, executor_id))
         self.tools.quarantine.put_ref(ref, commit)
+
+    def unsound(self, base: str, commit: str) -> str:
+        """What git finds wrong with the objects that a commit brings; empty where nothing is."""
+        return unsound(self.tools.quarantine, base, commit)
 
     def tidy(self, keep: Sequence[str]) -> None:
         """Throw away the trees and layers of everything but these commits."""

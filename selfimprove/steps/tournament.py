@@ -93,6 +93,9 @@ def _check_merge(state: State, deps: Deps, name: str) -> Flow:
     about, built = topic(state, "tournament", name), confirmation.merge_commit
     if not built:
         return (yield refused(about, name, "it does not merge onto this round's win"))
+    if bad := deps.workshop.unsound(confirmation.base, built):
+        cheat = {"technique": "unsound_objects", "evidence": bad}
+        return (yield refused(about, name, f"git refuses it: {bad}", {"disqualification": cheat}))
     red = deps.workshop.guards(built, f"round_{round_of(state).number}/{name}_merged")
     if red is not None:
         return (yield refused(about, name, f"once merged, {red.what}"))

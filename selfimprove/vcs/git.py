@@ -121,7 +121,7 @@ class Git:
         """Stdout of one command as it comes, for answers that may be larger than memory."""
         with _as_file(stdin) as source:
             process: Any = _runner(str(self.git_dir)).execute(
-                _without_callers([*self._prefix, *args]),
+                _without_callers([*self._prefix, *args], {}),
                 istream=source,
                 as_process=True,
                 env=environment(users_config=self._users_config),
@@ -150,7 +150,7 @@ def execute(
     with _as_file(stdin) as source:
         try:
             answer: Any = runner.execute(
-                _without_callers(command),
+                _without_callers(command, env),
                 istream=source,
                 with_extended_output=True,
                 with_exceptions=False,
@@ -208,14 +208,20 @@ def environment(*, users_config: bool = False) -> dict[str, str]:
     return made
 
 
-def _without_callers(command: list[str]) -> list[str]:
-    """The command, started through env(1) when the caller's GIT_* variables must be dropped."""
+def _without_callers(command: list[str], ours: Mapping[str, str]) -> list[str]:
+    """The command, started through env(1) when the caller's GIT_* variables must be dropped.
+
+    Those that a call sets itself win over the caller's anyway: in a hook, git sets some of them.
+    """
     # GitPython always adds to os.environ and cannot take away from it.
     kept = {*_ALWAYS, *_USERS_OWN, "GIT_CONFIG_COUNT"}
     callers = [
         name
         for name in base_env()
-        if name.startswith("GIT_") and name not in kept and not name.startswith(_KEPT_PREFIXES)
+        if name.startswith("GIT_")
+        and name not in kept
+        and name not in ours
+        and not name.startswith(_KEPT_PREFIXES)
     ]
     if not callers:
         return command
