@@ -12,6 +12,14 @@ Scale = Literal["ratio", "difference"]
 """Scores that are all above zero are compared by their ratio, others by their difference."""
 HOLDOUT_QUESTIONS = 32
 """So often a run may ask the held-out benchmark; every answer tells a little of it."""
+HOLDOUT_STEP = 0.002
+"""By how much more each further candidate must gain there for every one that was refused: who
+probes what is held out pays for it."""
+
+
+def holdout_bar(refused: int) -> float:
+    """The relative gain on the held-out benchmark that a candidate must exceed."""
+    return HOLDOUT_STEP * refused
 
 
 class Trial(Record):

@@ -19,7 +19,14 @@ from selfimprove.bench.stats import median, relative_gain
 from selfimprove.contracts.benchmark import Pair
 from selfimprove.contracts.envelope import Draft, control, tool_call, tool_result
 from selfimprove.contracts.settings import Settings
-from selfimprove.contracts.significance import HOLDOUT_QUESTIONS, Estimate, Judgement, Stake, Trial
+from selfimprove.contracts.significance import (
+    HOLDOUT_QUESTIONS,
+    Estimate,
+    Judgement,
+    Stake,
+    Trial,
+    holdout_bar,
+)
 from selfimprove.deps import Deps
 from selfimprove.steps.base import round_of, topic
 from selfimprove.steps.budget import ensure_minutes
@@ -182,8 +189,9 @@ def ask_holdout(state: State, deps: Deps, name: str) -> Flow:
     yield call
     gains = _holdout_gains(state, deps.holdout, confirmation)
     yield tool_result(call, {"asked": True})
-    answer = gains is not None and median(gains) > 0
-    told: dict[str, Any] = {"gain": median(gains)} if gains else {}
+    bar = holdout_bar(state.holdout_refused)
+    answer = gains is not None and median(gains) > bar
+    told: dict[str, Any] = {"gain": median(gains), "bar": bar} if gains else {}
     reason = "" if answer else "the held-out benchmark says no"
     return (yield control(about, "holdout", executor=name, answer=answer, reason=reason, **told))
 

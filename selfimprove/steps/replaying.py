@@ -16,6 +16,7 @@ from selfimprove.contracts.benchmark import BenchmarkResult
 from selfimprove.contracts.envelope import Envelope
 from selfimprove.contracts.plan import Plan
 from selfimprove.contracts.settings import Settings
+from selfimprove.contracts.significance import holdout_bar
 from selfimprove.deps import LETTERS, Deadline
 from selfimprove.review import rules
 from selfimprove.review.context import ReviewContext, TreeView
@@ -240,7 +241,7 @@ def _confirmation(state: State, payload: Payload, _: Known) -> Iterator[str]:
 def _holdout(state: State, payload: Payload, _: Known) -> Iterator[str]:
     """The answer, by the gain that the held-out benchmark gave."""
     last = round_of(state).tournament.confirmations[-1]
-    answer = payload.get("gain", 0.0) > 0
+    answer = payload.get("gain", 0.0) > holdout_bar(state.holdout_refused)
     yield from _differs(f"{last.executor_id}: holdout", payload["answer"], answer)
 
 

@@ -192,6 +192,7 @@ def held_out(state: State, _: Envelope, payload: Payload) -> State:
     if payload["answer"]:
         return with_confirmation(state, holdout=True, holdout_gain=gain)
     reason = payload["reason"]
+    state = changed(state, holdout_refused=state.holdout_refused + 1)
     return with_confirmation(state, holdout=False, holdout_gain=gain, holds=False, reason=reason)
 
 

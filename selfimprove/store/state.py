@@ -328,6 +328,8 @@ class State(Record):
 
     @property
     def held_back(self) -> bool:
+    holdout_refused: int = 0
+    """How often it said no."""
         """Whether wins wait in the quarantine to be published."""
         if self.incumbent is None or self.facts is None:
             return False
