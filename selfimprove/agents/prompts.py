@@ -73,6 +73,7 @@ def render(question: Question) -> str:
         raise KeyError(f"the context of {question.agent_id} lacks {', '.join(missing)}")
     shown = dict.fromkeys((*READS, *FACTS)) | dict(question.context)
     shown |= {
+        "disqualified": _disqualified(shown["history"] or []),
         "instructions": load_skill(question.role).instructions,
         "round": question.round,
         "agent_id": question.agent_id,
@@ -108,6 +109,16 @@ def shortened(text: str, limit: int) -> str:
         return text
     head, tail = limit * 2 // 3, limit // 3
     return f"{text[:head]}\n[... {len(text) - head - tail} characters left out ...]\n{text[-tail:]}"
+
+
+def _disqualified(history: list[dict[str, Any]]) -> list[str]:
+    """What was tried in earlier rounds and does not count: the history may be cut where it is."""
+    return [
+        f"{loser['plan_id']}: {told['technique']}: {told['evidence']}"
+        for record in history
+        for loser in record.get("losers", [])
+        if (told := loser.get("disqualification"))
+    ]
 
 
 @cache

@@ -30,6 +30,7 @@ WIDTH, HEIGHT, DPI = 10.0, 5.8, 160
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d1f", "#5b5b5b")
 MARKERS = ("o", "s", "^", "D", "v", "P", "p", "h")
 INK, FAINT, BEST, TARGET = "#222222", "#8a8a8a", "#1a1a1a", "#b5179e"
+CHEAT = "#c1121f"
 FEW = 6
 """Scores off the view that are written out."""
 STYLE: dict[Any, Any] = {
@@ -134,6 +135,10 @@ def _attempts(axes: Axes, history: ScoreHistory, view: View) -> None:
         _whiskers(axes, shown, view, colour)
         axes.scatter([], [], s=34, marker=marker, color=colour, label=_short(family))
     _outliers(axes, history, view)
+    measured = [(a, a.score) for a in history.disqualified if a.score is not None]
+    _disqualified(axes, [(view.x_of(a), view.inside(score)) for a, score in measured])
+    if history.disqualified:
+        axes.scatter([], [], s=44, marker="X", facecolor=CHEAT, label="disqualified")
     if any(attempt.winner for attempt in history.attempts):
         axes.scatter(
             [], [], s=60, marker="o", facecolor="white", edgecolor=INK, lw=1.3, label="merged"
@@ -231,10 +236,19 @@ def _failures(axes: Axes, history: ScoreHistory, view: View) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=14))
     axes.set_xlabel("round")
     for attempt in history.failed:
+        if attempt.disqualified:
+            continue
         colour, _ = _look(history, attempt.family)
         axes.scatter(
             view.x_of(attempt), 0.5, s=view.marker_size, marker="x", color=colour, linewidth=1.8
         )
+    _disqualified(axes, [(view.x_of(a), 0.5) for a in history.disqualified if a.score is None])
+
+
+def _disqualified(axes: Axes, places: Sequence[tuple[float, float]]) -> None:
+    """Marked apart from what failed: these moved the number, or were too good to be true."""
+    for x, y in places:
+        axes.scatter(x, y, s=44, marker="X", facecolor=CHEAT, edgecolor="white", lw=0.6, zorder=7)
 
 
 def _titles(drawn: Figure, history: ScoreHistory) -> None:
@@ -257,8 +271,10 @@ def _outcome(history: ScoreHistory) -> str:
         parts.append(f"{before}{numbers.score(history.final, history.unit)}, {words}")
     parts.append(numbers.count(history.last_round, "round"))
     parts.append(numbers.count(len(history.attempts), "candidate"))
-    if history.failed:
-        parts.append(f"{len(history.failed)} failed")
+    if failed := [each for each in history.failed if not each.disqualified]:
+        parts.append(f"{len(failed)} failed")
+    if history.disqualified:
+        parts.append(f"{len(history.disqualified)} disqualified")
     return "   ·   ".join(parts)
 
 

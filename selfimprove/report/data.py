@@ -27,6 +27,8 @@ class Attempt:
     """None: it failed, or was never carried out."""
     winner: bool
     interval: Interval | None = None
+    disqualified: bool = False
+    """It moved the number in a way that does not count, or is kept in quarantine."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,11 @@ class ScoreHistory:
         """The candidates without a score."""
         return tuple(attempt for attempt in self.attempts if attempt.score is None)
 
+    @property
+    def disqualified(self) -> tuple[Attempt, ...]:
+        """The candidates whose score does not count, whether they were given one or not."""
+        return tuple(attempt for attempt in self.attempts if attempt.disqualified)
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -105,6 +112,7 @@ def score_history(
             score=row.benchmark_score,
             winner=row.is_winner,
             interval=intervals.get(row.plan_id),
+            disqualified=row.plan_id in extras.disqualified,
         )
         for row in rows
     )
@@ -134,6 +142,8 @@ class Extras:
     """Retractions and moves of the branch, whose details hold the `score` from then on."""
     gain: Estimate | None = None
     """The run's reported gain."""
+    disqualified: frozenset[str] = frozenset()
+    """Plans whose candidates were."""
 
 
 def _merged_intervals(

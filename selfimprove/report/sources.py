@@ -16,6 +16,7 @@ from selfimprove.errors import ConfigError, ContractError
 from selfimprove.report import gains
 from selfimprove.report.data import Extras, ScoreHistory, Subject, score_history
 from selfimprove.store import layout
+from selfimprove.store.attempts import Attempts
 from selfimprove.store.layout import Layout
 from selfimprove.store.record import load_state
 from selfimprove.store.state import State
@@ -95,5 +96,10 @@ def load_history(root: Layout, state: State | None = None) -> ScoreHistory:
             tuple(results),
             tuple(read_rows(root, layout.EVENTS, TrackedEvent)),
             gains.reported(state),
+            frozenset(
+                row["plan_id"]
+                for row in Attempts(root.attempts).rows()
+                if row["outcome"] == "disqualified"
+            ),
         ),
     )

@@ -157,9 +157,9 @@ def outcome(
     """What an attempt came to; a `runner_up` was measured, but not beside the incumbent."""
     if name in merged:
         return "won"
-    if result.disqualification:
-        return "disqualified"
     confirmation = current.confirmation_of(name)
+    if result.disqualification or (confirmation and confirmation.disqualification):
+        return "disqualified"
     if result.status == "success" and (confirmation is None or not confirmation.merge_commit):
         return "runner_up"
     return "lost" if result.status == "success" else result.status
