@@ -17,6 +17,7 @@ from selfimprove.process import StopToken
 from selfimprove.publisher import Publisher
 from selfimprove.store.attempts import Attempts
 from selfimprove.store.ideabox import IdeaBox
+from selfimprove.vcs.watch import Watch
 from selfimprove.workshop import Workshop
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -88,6 +89,8 @@ class Deps:
     publisher: Publisher
     attempts: Attempts
     ideas: IdeaBox
+    watch: Watch
+    """Of the user's repository."""
     stop: StopToken
     deadline: Deadline = field(default_factory=Deadline)
     purse: Purse = field(default_factory=Purse)

@@ -101,8 +101,10 @@ def until_stopped(run: Run, deps: Deps) -> State:
         except EndRun as end:
             if end.status != "failed":
                 run.drive(stop_check.measure_final(run.state, deps))
+            run.drive(stop_check.look_outside(run.state, deps))
             _stop(run, end.status, end.reason)
     except (Stopped, KeyboardInterrupt):
+        run.drive(stop_check.look_outside(run.state, deps))
         _stop(run, "user_stopped", "stopped by a person")
     return run.state
 

@@ -115,6 +115,7 @@ def take_on(site: Site, asked: Asked, stop: StopToken) -> Outcome:
 
 def prepare_root(site: Site) -> None:
     """Make the root, kept out of git by a .gitignore of its own, with the goal in force."""
+        deps.watch.begin()
     site.layout.root.mkdir(parents=True, exist_ok=True)
     ignore = site.layout.root.parent / ".gitignore"
     if site.layout.root.parent.name == ".selfimprove" and not ignore.exists():

@@ -34,6 +34,7 @@ from selfimprove.vcs.export import Overlay
 from selfimprove.vcs.guard import Scope, Seals, SealSources, default_seals
 from selfimprove.vcs.imported import imported_modules
 from selfimprove.vcs.quarantine import Quarantine
+from selfimprove.vcs.watch import Watch
 from selfimprove.workshop import Rules, Tools, Workshop
 
 BEARING = frozenset(
@@ -137,6 +138,7 @@ def build_deps(site: Site, facts: Facts, control: Control) -> Deps:
         publisher=Publisher(site.target, quarantine, names),
         attempts=Attempts(site.layout.attempts),
         ideas=IdeaBox(site.layout.ideas),
+        watch=Watch(site.target),
         stop=control.stop,
         deadline=control.deadline,
     )

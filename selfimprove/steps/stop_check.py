@@ -20,6 +20,7 @@ Stop = tuple[RunStatus, str]
 
 def run(state: State, deps: Deps) -> Drafts:
     """Decide whether another round follows."""
+    state = yield from look_outside(state, deps)
     stop = why_stop(state, deps.config.settings, deps.deadline)
     moved = deps.publisher.moved(state)
     if moved:
@@ -28,6 +29,14 @@ def run(state: State, deps: Deps) -> Drafts:
     if stop is not None and stop[0] != "failed":
         state = yield from measure_final(state, deps)
     yield control(topic(state, "stop_check"), "decided", decision=decision, reason=reason)
+
+
+def look_outside(state: State, deps: Deps) -> Generator[Draft, State, State]:
+    """Tell what changed in the user's repository since the last look, and leave it as it is."""
+    found = [str(each) for each in deps.watch.differences()]
+    if found:
+        state = yield control(f"round_{state.number}/outside", "outside_changed", changed=found)
+    return state
 
 
 def measure_final(state: State, deps: Deps) -> Generator[Draft, State, State]:

@@ -10,7 +10,7 @@ from selfimprove.contracts.envelope import Envelope
 from selfimprove.contracts.significance import Estimate
 from selfimprove.contracts.tracking import Baseline
 from selfimprove.store.changes import changed, with_report, with_round, with_settings
-from selfimprove.store.state import Facts, Incumbent, State
+from selfimprove.store.state import LAST_OUTSIDE, Facts, Incumbent, Outside, State
 
 
 def begun(state: State, envelope: Envelope, payload: dict[str, Any]) -> State:
@@ -96,6 +96,12 @@ def unchanged(state: State, _: Envelope, __: dict[str, Any]) -> State:
     return state
 
 
+def outside_changed(state: State, _: Envelope, payload: dict[str, Any]) -> State:
+    """`outside_changed`: somebody else changed something in the user's repository."""
+    found = Outside(iteration=state.number, changed=payload["changed"])
+    return changed(state, outside=[*state.outside, found][-LAST_OUTSIDE:])
+
+
 def final(state: State, envelope: Envelope, payload: dict[str, Any]) -> State:
     """`final`: the gain of the whole run, measured once more at its stop."""
     found = Estimate.parse(payload["estimate"], envelope.id)
@@ -135,6 +141,7 @@ RUN_EVENTS = {
     "stopped": stopped,
     "checkpoint": unchanged,
     "warning": unchanged,
+    "outside_changed": outside_changed,
     "final": final,
     "config_change": config_changed,
     "phase_transition": phase_changed,

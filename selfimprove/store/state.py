@@ -33,6 +33,7 @@ LAST_IDEAS = 30
 LAST_SPANS = 60
 
 
+LAST_OUTSIDE = 10
 class Facts(Record):
     """What is fixed at set-up."""
 
@@ -277,6 +278,14 @@ class State(Record):
     facts: Facts | None = None
     goal_sha256: str = ""
     """Of the goal as it was at the last start."""
+class Outside(Record):
+    """What changed in the user's repository while a round ran, and not by the run."""
+
+    iteration: int
+    changed: list[str]
+    """`refs (refs/heads/main)`, `index`, `hooks (hooks/pre-commit)`, …"""
+
+
     config: dict[str, Any] = Field(default_factory=dict)
     """The settings of the process that has the run, or had it last."""
     trust: str = ""
@@ -307,6 +316,8 @@ class State(Record):
     """Intents in flight, by correlation id."""
     holdout_asked: int = 0
     """How often the held-out benchmark has answered."""
+    outside: list[Outside] = Field(default_factory=list)
+    """The last of such changes."""
     final: Estimate | None = None
     """The run's reported gain: the first base against the tip, in fresh pairs, at the last stop."""
     final_of: str = ""
