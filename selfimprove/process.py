@@ -80,6 +80,8 @@ class Child:
     limits: Limits | None = None
     cpus: frozenset[int] = frozenset()
     """Cores that it and all it starts are held to, where any are named (Linux)."""
+    halted: bool = False
+    """It sleeps for half of the time: what a clock outside of it must notice."""
     contained: bool = False
     """A PID namespace holds the tree: killing the main process ends all of it."""
 
@@ -159,7 +161,8 @@ def run_child(child: Child, stop: StopToken | None = None) -> Outcome:
         streams = stack.enter_context(_Streams(child, popen))
         stack.callback(_forget, popen, tree)  # runs first: nothing lives when the pipes close
         watch = _Watch(child, tree, streams, stop)
-        timed_out = watch.until_end(popen, started)
+        with proctree.halted(tree, child.halted):
+            timed_out = watch.until_end(popen, started)
         duration = time.monotonic() - started
         survivors = tree.survivors()
         streams.drain(time.monotonic() + DRAIN_S)

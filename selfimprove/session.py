@@ -22,7 +22,13 @@ from selfimprove.errors import ConfigError, Stopped
 from selfimprove.loop import EXIT_CODES, Observer, Run, stopped, until_stopped
 from selfimprove.process import Child, StopToken, base_env, run_child
 from selfimprove.publisher import Move, Order
-from selfimprove.setup.begin import facts_of, measure_baseline, remeasure, run_begun
+from selfimprove.setup.begin import (
+    Settling,
+    facts_of,
+    measure_baseline,
+    remeasure,
+    run_begun,
+)
 from selfimprove.setup.checks import (
     check_agents,
     check_editable,
@@ -49,6 +55,7 @@ from selfimprove.wiring import (
     open_quarantine,
     open_room,
     redactor_of,
+    settled_bench,
 )
 
 STOP_FILE_EVERY_S = 0.5
@@ -107,6 +114,7 @@ def take_on(site: Site, asked: Asked, stop: StopToken) -> Outcome:
         _settle_branch(run, deps, asked)
         if finished:
             return _ended(run.state, deps, asked, finished)
+        deps.watch.begin()
         _open(run, site, asked)
         run.drive(lost.book(run.state, deps))
         state = until_stopped(run, deps)
@@ -115,7 +123,6 @@ def take_on(site: Site, asked: Asked, stop: StopToken) -> Outcome:
 
 def prepare_root(site: Site) -> None:
     """Make the root, kept out of git by a .gitignore of its own, with the goal in force."""
-        deps.watch.begin()
     site.layout.root.mkdir(parents=True, exist_ok=True)
     ignore = site.layout.root.parent / ".gitignore"
     if site.layout.root.parent.name == ".selfimprove" and not ignore.exists():
@@ -160,8 +167,7 @@ def _set_up(run: Run, site: Site, asked: Asked, steered: Control) -> Deps:
     check_tools(site, deps, run.state)
     if run.state.baseline is None:
         check_guards(deps, run.state)
-        mark_of = partial(fingerprint_now, site, deps)
-        run.drive(measure_baseline(run.state, deps, mark_of))
+        run.drive(measure_baseline(run.state, deps, settling(site, deps, asked.say)))
         run.close_segment(control("setup", "checkpoint"))
         _tell_outlook(_baseline_runs(run.state), deps, asked)
         deps = build_deps(site, run.state.facts, steered)
@@ -171,6 +177,11 @@ def _set_up(run: Run, site: Site, asked: Asked, steered: Control) -> Deps:
         tell = partial(_tell_outlook, deps=deps, asked=asked)
         run.drive(remeasure(run.state, deps, mark, "fingerprint changed", tell))
     return deps
+
+
+def settling(site: Site, deps: Deps, say: Callable[[str], None] = lambda _: None) -> Settling:
+    """What a baseline's facts are joined with."""
+    return Settling(partial(fingerprint_now, site, deps), partial(settled_bench, site, deps), say)
 
 
 def _baseline_runs(state: State) -> Sequence[Sample]:

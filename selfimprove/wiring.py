@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from selfimprove.agents.replies import ReplyStore
 from selfimprove.bench.cores import Load, cores
-from selfimprove.bench.fingerprint import Parts, fingerprint, path_digest
+from selfimprove.bench.fingerprint import Parts, digest, fingerprint, path_digest
 from selfimprove.bench.formats import supported
 from selfimprove.bench.inside import Trusted
 from selfimprove.bench.measure import Bench, BenchSpec
@@ -110,7 +110,7 @@ def build_deps(site: Site, facts: Facts, control: Control) -> Deps:
     layers.clean()
     load = Load(settings.benchmark_load_wait, control.waiting)
     bench = Bench(
-        bench_spec(site, facts, rules.seals),
+        bench_spec(site, quarantine, facts, rules.seals),
         room,
         layers,
         Slot(control.stop, control.waiting, load=load),
@@ -170,7 +170,7 @@ def _searched(facts: Facts, prefix: str) -> frozenset[str]:
     return frozenset("" if place == "." else place for place in places)
 
 
-def bench_spec(site: Site, facts: Facts, seals: Seals) -> BenchSpec:
+def bench_spec(site: Site, quarantine: Quarantine, facts: Facts, seals: Seals) -> BenchSpec:
     """How the score is made."""
     settings = site.config.settings
     if not settings.benchmark_command:
@@ -188,6 +188,8 @@ def bench_spec(site: Site, facts: Facts, seals: Seals) -> BenchSpec:
         seed_env=settings.seed_env,
         settled=facts.left_behind is not None,
         left_behind=facts.left_behind or 0,
+        mentions=facts.mentions,
+        found_as=facts.found_as,
         inside=facts.inside,
         trusted=Trusted(seals.paths, site.target.prefix),
         tests=facts.tests,
@@ -195,10 +197,18 @@ def bench_spec(site: Site, facts: Facts, seals: Seals) -> BenchSpec:
         lower_is_better=facts.direction == "lower_is_better",
         warmup=settings.benchmark_warmup,
         cpus=cores(settings.benchmark_cpus),
+        digests=(digest(_benchmark(site, quarantine, facts, seals)), digest(_bearing(site))),
         expected_keys=frozenset(facts.score_keys) if facts.score_keys else None,
         exact=site.config.sources.get("primary_metric") not in (Source.GOAL, Source.DEFAULT),
         env={name: environ[name] for name in settings.env if name in environ},
     )
+
+
+def settled_bench(site: Site, deps: Deps, facts: Facts) -> Bench:
+    """The benchmark with what these facts say of it, in the same room and trees."""
+    quarantine = deps.workshop.tools.quarantine
+    seals = rules_of(site, quarantine, facts).seals
+    return deps.bench.other(bench_spec(site, quarantine, facts, seals))
 
 
 def holdout_bench(site: Site, bench: Bench) -> Bench | None:
@@ -208,6 +218,7 @@ def holdout_bench(site: Site, bench: Bench) -> Bench | None:
         return None
     # nothing was learnt of it at the baseline: what the seen benchmark's runs told is not its own
     unknown = replace(bench.spec, expected_keys=None, settled=True, left_behind=1, inside=None)
+    unknown = replace(unknown, mentions=None)
     spec = replace(unknown, command=command, profile="holdout", tests={}, bound=None)
     return bench.other(spec)
 
@@ -217,27 +228,40 @@ def fingerprint_now(site: Site, deps: Deps, facts: Facts) -> Fingerprint:
     settings = site.config.settings
     network = settings.sandbox.network
     quarantine = deps.workshop.tools.quarantine
-    seals = rules_of(site, quarantine, facts).seals  # of these facts: a baseline run may add some
-    entries = quarantine.entries(facts.base_commit)
     provided = {
         one.path: path_digest(site.target.top / one.path, one.hash, site.private / "digests")
         for one in settings.provide
         if "benchmark" in one.for_
     }
+    # of these facts: a baseline run may add seals
+    seals = rules_of(site, quarantine, facts).seals
     return fingerprint(
         Parts(
             provided=provided,
-            benchmark={
-                "command": settings.benchmark_command,
-                "format": settings.benchmark_format,
-                "primary": settings.primary_metric or site.goal.metric.name,
-                "sealed": {path: entry.oid for path, entry in entries.items() if path in seals},
-                "extra": dict(facts.sealed_extra),
-            },
-            settings={
-                name: value for name, value in settings.document().items() if name in BEARING
-            },
+            benchmark=_benchmark(site, quarantine, facts, seals),
+            settings=_bearing(site),
             level=deps.workshop.tools.room.level,
             network=in_words(network) if network != "none" else "",
+            candidate=facts.how_run,
         )
     )
+
+
+def _benchmark(
+    site: Site, quarantine: Quarantine, facts: Facts, seals: Seals
+) -> Mapping[str, object]:
+    """What makes the score."""
+    settings, entries = site.config.settings, quarantine.entries(facts.base_commit)
+    return {
+        "command": settings.benchmark_command,
+        "format": settings.benchmark_format,
+        "primary": settings.primary_metric or site.goal.metric.name,
+        "sealed": {path: entry.oid for path, entry in entries.items() if path in seals},
+        "extra": dict(facts.sealed_extra),
+    }
+
+
+def _bearing(site: Site) -> Mapping[str, object]:
+    """The settings that a measurement depends on."""
+    settings = site.config.settings.document()
+    return {name: value for name, value in settings.items() if name in BEARING}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -28,8 +29,8 @@ from selfimprove.vcs.compare import changes_between
 from selfimprove.vcs.content import content_violations
 from selfimprove.vcs.guard import Scope, Seals, Violation, editable, violations
 from selfimprove.vcs.quarantine import Quarantine
-from selfimprove.vcs.trees import Overlay, collect
 from selfimprove.vcs.sound import unsound
+from selfimprove.vcs.trees import Overlay, collect
 
 COMMITS = 30
 """Of the history of a tree, shown to agents that ask for it."""
@@ -63,6 +64,10 @@ class Rules:
     benchmark_files: frozenset[str]
     prefix: str = ""
     """The sub-directory that the goal's paths are relative to; empty, or ends with a slash."""
+
+    def in_scope_from_start(self, path: str) -> bool:
+        """Whether a path, as told from where the benchmark starts, is in scope."""
+        return self.scope.matches(posixpath.normpath(posixpath.join(self.prefix, path)))
 
 
 @dataclass(frozen=True)
@@ -250,14 +255,14 @@ class Workshop:
             return None
         return self.tools.quarantine.commit_tree(tree, [base, candidate], message, date)
 
+    def unsound(self, base: str, commit: str) -> str:
+        """What git finds wrong with the objects that a commit brings; empty where nothing is."""
+        return unsound(self.tools.quarantine, base, commit)
+
     def keep_branch(self, number: int, executor_id: str, commit: str) -> None:
         """Name a candidate's commit, so that nothing loses it."""
         ref = branch(self._names.experiment(number, executor_id))
         self.tools.quarantine.put_ref(ref, commit)
-
-    def unsound(self, base: str, commit: str) -> str:
-        """What git finds wrong with the objects that a commit brings; empty where nothing is."""
-        return unsound(self.tools.quarantine, base, commit)
 
     def tidy(self, keep: Sequence[str]) -> None:
         """Throw away the trees and layers of everything but these commits."""

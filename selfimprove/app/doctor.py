@@ -7,12 +7,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from selfimprove.app.budget import expected_cost
 from selfimprove.app.common import where, with_environment
 from selfimprove.bench.failures import Failed
+from selfimprove.bench.inside import in_words
 from selfimprove.bench.opened import why_unknown
+from selfimprove.bench.seeds import seed_for
 from selfimprove.contracts.benchmark import Sample
 from selfimprove.contracts.settings import SandboxSettings
 from selfimprove.deps import Deps, Roster
@@ -23,17 +25,30 @@ from selfimprove.room.isolation import probe
 from selfimprove.room.network import in_words
 from selfimprove.room.unstopped import unstopped
 from selfimprove.session import prepare_root
-from selfimprove.setup.begin import RUNS, facts_of
+from selfimprove.setup.begin import (
+    RUNS,
+    baseline_run,
+    facts_of,
+    most_seen,
+    settled_facts,
+)
 from selfimprove.setup.canaries import Canaries
 from selfimprove.setup.checks import commands_of, probe_agent
 from selfimprove.setup.forecast import models_in
+from selfimprove.setup.trust import trust_facts
 from selfimprove.site import Site, open_site
 from selfimprove.store import lock
 from selfimprove.store.record import load_state
 from selfimprove.store.state import Facts
 from selfimprove.vcs.git import git_version
 from selfimprove.vcs.quarantine import Quarantine
-from selfimprove.wiring import Control, build_deps, open_quarantine, open_room
+from selfimprove.wiring import (
+    Control,
+    build_deps,
+    open_quarantine,
+    open_room,
+    settled_bench,
+)
 
 if TYPE_CHECKING:
     from selfimprove.app.options import DoctorOptions
@@ -125,6 +140,12 @@ def _room(site: Site) -> Iterator[Check]:
             yield Check("tool", "ok", f"{found.name} is {found.inside or found.outside}")
         else:
             yield Check("tool", "problem", found.message)
+    facts = load_state(site.layout).facts
+    if facts is not None and facts.how_run:
+        yield _candidate(facts)
+    else:
+        told = trust_facts(settings, room.level).candidate
+        yield Check("candidate", "note", f"{told}; `doctor --full` tries it")
     unknown = why_unknown(site.private)
     if unknown:
         yield Check("opened files", "note", f"{unknown}: only named files are sealed")
@@ -146,22 +167,40 @@ def _canaries(site: Site) -> Iterator[Check]:
     prepare_root(site)
     with lock.held(site.layout.lock):
         state = load_state(site.layout)
-        facts = state.facts or facts_of(site, open_quarantine(site), open_room(site, stop).level)
-        deps = build_deps(site, facts, Control(stop))
-        samples = state.baseline.measurement.samples if state.baseline else _samples(deps, facts)
-        for found in Canaries(deps, facts, tuple(samples)).all():
+        if state.facts is not None and state.baseline is not None:
+            deps = build_deps(site, state.facts, Control(stop))
+            samples, settled = state.baseline.measurement.samples, state.facts
+        else:
+            facts = facts_of(site, open_quarantine(site), open_room(site, stop).level)
+            deps = build_deps(site, facts, Control(stop))
+            samples, settled = _baseline(deps, facts)
+        if state.baseline is None:
+            yield _candidate(settled)
+        bench = settled_bench(site, deps, settled)
+        canaries = Canaries(deps, settled, tuple(samples), bench, settled.base_commit)
+        for found in canaries.all():
             yield Check(found.name, found.grade, found.text)
 
 
-def _samples(deps: Deps, facts: Facts) -> list[Sample]:
-    """Runs of the base commit, where there is no baseline yet; raises ConfigError."""
-    samples = []
+def _candidate(facts: Facts) -> Check:
+    """How the benchmark was seen to run the candidate."""
+    grade: Grade = "ok" if facts.how_run == "apart" else "note"
+    return Check("candidate", grade, in_words(facts.how_run, facts.inside is not None))
+
+
+def _baseline(deps: Deps, facts: Facts) -> tuple[list[Sample], Facts]:
+    """Runs of the base commit as at set-up, and what they told; raises ConfigError."""
+    samples: list[Sample] = []
+    told: dict[str, Any] = {}
     for index in range(RUNS):
-        found = deps.bench.measure(facts.base_commit, f"doctor/base_{index + 1}.log", None)
+        found, seen = baseline_run(
+            deps, facts, index, seed_for(deps.config.settings, facts.seed_key, 0, index, "baseline")
+        )
         if isinstance(found, Failed):
             raise ConfigError(f"the benchmark: {found.analysis.what}", "mend it, then try again")
+        told |= seen | most_seen(found, told)
         samples.append(found.sample)
-    return samples
+    return samples, settled_facts(deps, facts, samples, told)
 
 
 def _exported(site: Site, quarantine: Quarantine) -> Path:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import psutil
 
 from selfimprove.contracts.base import Sha256
-from selfimprove.contracts.benchmark import Fingerprint
+from selfimprove.contracts.benchmark import Fingerprint, HowRun
 
 PROTOCOL = 1
 """Raised when the way of measuring changes."""
@@ -38,6 +38,7 @@ class Parts:
     level: str
     network: str = ""
     """What of the network a measurement is let at, in words; empty for nothing."""
+    candidate: HowRun = ""
 
 
 def fingerprint(parts: Parts) -> Fingerprint:
@@ -50,6 +51,7 @@ def fingerprint(parts: Parts) -> Fingerprint:
         settings=digest(parts.settings),
         level=parts.level,
         network=parts.network,
+        candidate=parts.candidate,
     )
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "supported",
 ]
 
+_DIGITS = re.compile(rb"\d")
 _REGEX = "regex:"
 
 
@@ -72,6 +73,29 @@ def read_score(
     if fmt.startswith(_REGEX):
         return Score(_only_match(fmt.removeprefix(_REGEX), answer), primary=primary)
     return _from_tool(fmt, answer, exit_code, primary)
+
+
+def mentions(fmt: str, stdout: bytes, name: str) -> int:
+    """How many lines of the output speak of the score, whether it can be read from them or not.
+
+    A score in front of which something was printed without a line break is no score any more, and
+    one that was printed before it would be the only one: candidates must not add to this number.
+    """
+    if fmt == "number":
+        return sum(bool(_DIGITS.search(line)) for line in stdout.split(b"\n"))
+    if fmt != "json" or not name or metric.geomean_glob(name) is not None:
+        return 0
+    key = f'"{name.rpartition(".")[2]}"'.encode()
+    return sum(key in line for line in stdout.split(b"\n"))
+
+
+def check_mentions(count: int, most: int | None) -> None:
+    """Raise ScoreError where more lines speak of the score than at the baseline."""
+    if most is not None and count > most:
+        raise ScoreError(
+            f"{count} lines of the output speak of the score",
+            f"at the baseline {most} did: print nothing in front of it",
+        )
 
 
 def check_keys(score: Score, expected: frozenset[str] | None) -> None:

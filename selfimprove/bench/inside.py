@@ -10,20 +10,22 @@ from __future__ import annotations
 import posixpath
 import re
 import secrets
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
 from selfimprove.bench.bootstrap import SEPARATORS
-from selfimprove.contracts.benchmark import Disqualification, Inside
+from selfimprove.contracts.benchmark import Disqualification, HowRun, Inside
 
 _PYTHON = re.compile(
     r"(?:^|(?<=[\s/]))python[\d.]*(?:\s+-[bBdEiIOPqRsSuvx]+|\s+-[XW]\s*[\w:.=]+)*\s+"
     r"(?=(?:-m\s+[\w.]+|[\w./-]+\.py)(?:\s|$))"
 )
 """An interpreter with its options, before the script or the module that it runs."""
+TESTING = frozenset({"junit", "pytest-benchmark", "go-bench", "criterion"})
+"""Formats of tools that load what they test into their own process."""
 CUT_SHORT, PATCHED, CHANGED = "benchmark_cut_short", "runtime_patched", "result_changed"
 
 
@@ -129,3 +131,25 @@ def _counts(patched: str, trusted: Trusted) -> bool:
     """A module of the candidate's own may be as it likes."""
     _, _, file = patched.partition("@")
     return not file or trusted.holds(file)
+
+
+def how_run(form: str, inside: Inside | None, in_scope: Callable[[str], bool]) -> HowRun:
+    """Whether the benchmark runs the candidate in its own process, as far as it was seen to.
+
+    `in_scope` takes a path as told from where the benchmark starts.
+    """
+    if inside is not None:
+        return "in-process" if any(in_scope(path) for path in inside.files) else "apart"
+    return "in-process" if form in TESTING else "unknown"
+
+
+def in_words(how: HowRun, followed: bool) -> str:
+    """The label as it is told to a person."""
+    if how == "apart":
+        return "apart: in a process of its own, as far as was seen"
+    if how == "in-process":
+        what = "known ways of abusing that are recognised" if followed else "nothing stops abuse"
+        return f"in-process: it shares the benchmark's memory, {what}"
+    if followed:
+        return "in-process if it is imported: known ways of abusing that are recognised"
+    return "perhaps in-process: whether it shares the benchmark's memory cannot be seen"

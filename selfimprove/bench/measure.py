@@ -5,13 +5,21 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from selfimprove.bench import failures
 from selfimprove.bench.failures import Failed
-from selfimprove.bench.formats import KeysChanged, ScoreError, check_keys, exit_is_score, read_score
+from selfimprove.bench.formats import (
+    KeysChanged,
+    ScoreError,
+    check_keys,
+    check_mentions,
+    exit_is_score,
+    mentions,
+    read_score,
+)
 from selfimprove.bench.inside import (
     Told,
     Trusted,
@@ -28,7 +36,8 @@ from selfimprove.bench.raw import raw_text
 from selfimprove.bench.seeds import seeded
 from selfimprove.bench.slot import Slot
 from selfimprove.bench.verdicts import beyond, left_out, left_running
-from selfimprove.contracts.benchmark import Disqualification, Inside, Sample
+from selfimprove.contracts.base import Sha256
+from selfimprove.contracts.benchmark import Binding, Disqualification, Inside, Sample
 from selfimprove.contracts.goal import GuardCommand
 from selfimprove.process import Outcome
 from selfimprove.room.environ import Profile
@@ -59,6 +68,10 @@ class BenchSpec:
     """There is a baseline, and what follows was learnt from it."""
     left_behind: int = 0
     """Processes that the baseline left running."""
+    mentions: int | None = None
+    """Lines that spoke of the score in the baseline's output, at most; None: not known."""
+    found_as: str = ""
+    """The name that the score had there."""
     inside: Inside | None = None
     """What the baseline's own process was; None where no bootstrap can follow it."""
     trusted: Trusted = field(default_factory=lambda: Trusted(()))
@@ -69,8 +82,12 @@ class BenchSpec:
     lower_is_better: bool = True
     warmup: int = 0
     """Runs before each measured one, in throw-away trees of their own."""
+    halted: bool = False
+    """Each run sleeps for half of the time: a canary."""
     cpus: frozenset[int] = frozenset()
     """Cores that each run is held to, where any are named."""
+    digests: tuple[Sha256, Sha256] = ("", "")
+    """Of the benchmark and of the settings, as in the fingerprint."""
     env: Mapping[str, str] = field(default_factory=dict)
     """The variables that the room lets through; here for their values, redacted in records."""
 
@@ -91,6 +108,20 @@ class Measured:
     """The name the score was found under."""
     left_behind: int = 0
     inside: Inside | None = None
+    nonce: str = ""
+    """Of its run."""
+    mentions: int = 0
+    """Lines of the output that speak of the score."""
+    bound: Binding | None = None
+    """What it was measured of."""
+
+
+def bound(*found: Measured) -> dict[str, Any]:
+    """What measurements were made of, for their envelope: one, or those of a pair in its order."""
+    bindings = [each.bound.document() for each in found if each.bound]
+    if len(bindings) < len(found):
+        return {}
+    return {"bound": bindings if len(bindings) > 1 else bindings[0]}
 
 
 @dataclass(frozen=True)
@@ -113,6 +144,9 @@ class Ran:
     outcome: Outcome
     result: bytes | None
     nonce: str
+    """Of this run alone."""
+    followed: bool
+    """The bootstrap reports, under the nonce."""
 
 
 class Bench:
@@ -155,29 +189,48 @@ class Bench:
                 with self._layers.throwaway(prepared) as tree:
                     self._run_in(tree, log_name, seed, followed=True)
             with self._layers.throwaway(prepared) as tree:
-                return self._measured_in(tree, log_name, seed)
+                return self._bound(commit, self._measured_in(tree, log_name, seed))
 
     def _measured_in(
         self, tree: Path | Layered, log_name: str, seed: int | None
     ) -> Measured | Failed:
         ran = self._run_in(tree, log_name, seed, followed=True)
         found = self._judge(ran, log_name, seed)
-        if not self.spec.settled and ran.nonce and (isinstance(found, Failed) or not found.inside):
+        if (
+            not self.spec.settled
+            and ran.followed
+            and (isinstance(found, Failed) or not found.inside)
+        ):
             # it cannot be followed: a Python too old, a program that drops what it is given
             found = self._judge(self._run_in(tree, log_name, seed, False), log_name, seed)
         return found
 
+    def _bound(self, commit: str, found: Measured | Failed) -> Measured | Failed:
+        """A sample tied to the commit that was measured, so that it is told of no other."""
+        if isinstance(found, Failed):
+            return found
+        bound = Binding.of(
+            found.sample,
+            commit=commit,
+            tree=self._layers.quarantine.tree_oid(commit),
+            benchmark=self.spec.digests[0],
+            settings=self.spec.digests[1],
+            nonce=found.nonce,
+        )
+        return replace(found, bound=bound)
+
     def _run_in(self, tree: Path | Layered, log_name: str, seed: int | None, followed: bool) -> Ran:
         """Run the benchmark once, where it can be followed with its bootstrap."""
-        command, nonce = self.spec.command, ""
-        if followed and (self.spec.inside or not self.spec.settled):
-            nonce = new_nonce() if (with_bootstrap := bootstrapped(command)) else ""
-            command = with_bootstrap or command
+        command, nonce = self.spec.command, new_nonce()
+        followed = followed and bool(self.spec.inside or not self.spec.settled)
+        with_bootstrap = bootstrapped(command) if followed else ""
+        command = with_bootstrap or command
         with _private_folder() as private:
             result_file = private / "result" if RESULT in self.spec.command else None
-            running = Running(tree, log_name, seed, result_file, command, nonce)
-            outcome = self._run(running)
-            return Ran(outcome, _read_result(result_file) if result_file else None, nonce)
+            told = nonce if with_bootstrap else ""
+            outcome = self._run(Running(tree, log_name, seed, result_file, command, told))
+            result = _read_result(result_file) if result_file else None
+            return Ran(outcome, result, nonce, bool(told))
 
     def watched(
         self, commit: str, log_name: str, seed: int | None
@@ -188,7 +241,7 @@ class Bench:
             return failures.unprepared(prepared.outcome, self.spec.secrets), {}
         with self._layers.copied(prepared) as tree:
             watch = Watch(tree)
-            found = self._measured_in(tree, log_name, seed)
+            found = self._bound(commit, self._measured_in(tree, log_name, seed))
             opened = watch.opened()
         files = (path for path in opened.files if not path.startswith(".git/"))
         seen: dict[str, Any] = {"opened": sorted(files)}
@@ -232,6 +285,7 @@ class Bench:
             log=self._logs / running.log_name,
             output_cap=_OUTPUT_CAP,
             cpus=self.spec.cpus,
+            halted=self.spec.halted,
             result_file=running.result_file,
             program=program(running.nonce) if running.nonce else b"",
         )
@@ -247,10 +301,11 @@ class Bench:
         if failed is not None:
             return failed
         raw = raw_text(outcome.stdout, spec.secrets)
-        told = read_report(outcome.report, ran.nonce) if ran.nonce else None
+        told = read_report(outcome.report, ran.nonce) if ran.followed else None
         if cheat := self._cheat(ran, told):
             return failures.disqualified(cheat, raw)
         try:
+            check_mentions(self._mentions(ran, spec.found_as), spec.mentions)
             score = self._score(outcome, ran.result)
         except KeysChanged as error:
             return failures.keys_changed(error, raw)
@@ -268,8 +323,16 @@ class Bench:
             seed=seed,
             log=f"{self._logs.name}/{log_name}",
         )
-        inside = learnt(told, ran.result) if told else None
-        return Measured(sample, raw, score.keys, score.primary, outcome.survivors, inside)
+        return Measured(
+            sample,
+            raw,
+            score.keys,
+            score.primary,
+            outcome.survivors,
+            inside=learnt(told, ran.result) if told else None,
+            nonce=ran.nonce,
+            mentions=self._mentions(ran, score.primary),
+        )
 
     def _cheat(self, ran: Ran, told: Told | None) -> Disqualification | None:
         """What of a run makes its score nobody's, beside the baseline's own runs."""
@@ -281,6 +344,9 @@ class Bench:
         if spec.inside is not None:
             return wrong_with(told, ran.result, spec.inside, spec.trusted)
         return None
+
+    def _mentions(self, ran: Ran, name: str) -> int:
+        return 0 if ran.result is not None else mentions(self.spec.format, ran.outcome.stdout, name)
 
     def _score(self, outcome: Outcome, result: bytes | None) -> Score:
         spec = self.spec

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
@@ -10,6 +11,17 @@ from selfimprove.bench.strict import ScoreError, shown
 
 FALLBACK = "primary"
 """The name looked for where the metric's own is absent."""
+TIME_UNITS = frozenset(
+    (
+        *("ns", "us", "µs", "μs", "ms", "s", "sec", "secs", "min", "mins", "h"),
+        *("nanosecond", "microsecond", "millisecond", "second", "minute", "hour"),
+        *("nanoseconds", "microseconds", "milliseconds", "seconds", "minutes", "hours"),
+    )
+)
+TIME_FORMATS = frozenset({"hyperfine", "pytest-benchmark", "pyperf", "criterion"})
+_TIME_NAMES = re.compile(
+    r"(?:^|[^a-z])(?:time|seconds?|secs?|ms|latency|duration|runtime|elapsed)(?:[^a-z]|$)"
+)
 
 
 def geomean_glob(primary: str) -> str | None:
@@ -66,3 +78,10 @@ def found(values: Mapping[str, float]) -> str:
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
     hint = "; name one by primary_metric, or geomean(glob)"
     return f"there are {', '.join(shown(name) for name in names[:8])}{more}{hint}"
+
+
+def is_time(name: str, unit: str, form: str) -> bool:
+    """Whether a score is time that passes, as far as its unit, its name or its format tell."""
+    if unit:
+        return unit.strip().lower().partition("/")[0].rstrip(".") in TIME_UNITS
+    return form in TIME_FORMATS or bool(_TIME_NAMES.search(name.lower()))

@@ -10,8 +10,12 @@ import click
 from selfimprove.cli.common import Where, echo_json, json_option, repo_argument, where_options
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from selfimprove.store.layout import Layout
-    from selfimprove.store.state import State
+    from selfimprove.store.state import Facts, State
+
+LAST_VERDICTS = 5
 
 
 @click.command("status")
@@ -52,11 +56,10 @@ def document(state: State, alive: bool) -> dict[str, Any]:
 
 def _lines(state: State, layout: Layout, where: Where, alive: bool) -> Iterator[tuple[str, str]]:
     from selfimprove.places import quarantine_of
-    from selfimprove.report import gains, numbers
+    from selfimprove.report import gains, numbers, verdicts
     from selfimprove.report.plain import clean, one_line
     from selfimprove.report.standing import under_way
     from selfimprove.report.wording import STATUS_WORDS
-    from selfimprove.store.ideabox import IdeaBox
 
     facts, settings = state.facts, state.settings
     if facts is None or settings is None:
@@ -86,11 +89,26 @@ def _lines(state: State, layout: Layout, where: Where, alive: bool) -> Iterator[
             yield "gain", f"{gains.against_baseline(state)} in {pairs}, first base against tip"
     if facts.target_value is not None:
         yield "target", numbers.score(facts.target_value)
+    yield from _branch(state, facts, quarantine_of(where.private(layout)))
+    for plan, found in list(verdicts.disqualified(state))[-LAST_VERDICTS:]:
+        yield "set aside", f"{plan}: {one_line(clean(verdicts.told(found)), 160)}"
+    for each in state.outside:
+        yield "not ours", f"round {each.iteration}, in your repository: {'; '.join(each.changed)}"
+    yield from _ideas(state, layout)
+
+
+def _branch(state: State, facts: Facts, quarantine: Path) -> Iterator[tuple[str, str]]:
     branch = facts.improve_ref.removeprefix("refs/heads/")
     yield "wins", f"{state.wins_total} on {branch}"
     if state.held_back:
-        place = quarantine_of(where.private(layout))
-        yield "held back", f"{branch} is checked out; wins wait in {place} for `selfimprove resume`"
+        words = f"{branch} is checked out; wins wait in {quarantine} for `selfimprove resume`"
+        yield "held back", words
+
+
+def _ideas(state: State, layout: Layout) -> Iterator[tuple[str, str]]:
+    from selfimprove.report.plain import clean, one_line
+    from selfimprove.store.ideabox import IdeaBox
+
     for idea in state.ideas:
         yield "idea", f"{one_line(clean(idea.text), 80)}: {idea.fate}"
     for text in IdeaBox(layout.ideas).queued():

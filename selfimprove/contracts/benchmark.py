@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -20,6 +23,9 @@ Category = Literal[
 ]
 INCUMBENT = "incumbent"
 """What the incumbent's runs go by where a candidate's go by its executor."""
+HowRun = Literal["", "in-process", "apart", "unknown"]
+"""Whether a benchmark runs the candidate inside its own process, where nothing outside can wholly
+defend it."""
 ResultStatus = Literal["success", "regression", "error", "timeout"]
 
 
@@ -68,10 +74,41 @@ class Sample(Record):
     """Path of the whole output below the root."""
 
 
+class Binding(Record):
+    """What one sample was measured of: it cannot be put to another commit's account."""
+
+    commit: str
+    tree: str
+    """Of the commit."""
+    benchmark: Sha256
+    """Command, format, metric and sealed files: the fingerprint's."""
+    settings: Sha256
+    """The fingerprint's."""
+    nonce: str
+    """Drawn for this run alone."""
+    seal: Sha256
+    """Over all of these and the sample's numbers."""
+
+    @classmethod
+    def of(cls, sample: Sample, **facts: str) -> Binding:
+        """The binding of a sample to these facts."""
+        return cls(**facts, seal=sealed(sample, facts))
+
+    def holds(self, sample: Sample) -> bool:
+        """Whether it was made for this very sample, and nothing of it was changed since."""
+        return self.seal == sealed(sample, self.model_dump(exclude={"seal"}))
+
+
+def sealed(sample: Sample, facts: Mapping[str, str]) -> Sha256:
+    """SHA-256 over the facts and a sample's numbers, as canonical JSON."""
+    numbers = [sample.score, sample.sub_scores, sample.seed]
+    return sha256(json.dumps([dict(facts), numbers], sort_keys=True).encode()).hexdigest()
+
+
 class Fingerprint(Record):
     """What two measurements must share to be comparable."""
 
-    additions: ClassVar[frozenset[str]] = frozenset({"network"})
+    additions: ClassVar[frozenset[str]] = frozenset({"network", "candidate"})
 
     protocol: int
     """Number of the measuring protocol; raised when how it is measured changes."""
@@ -83,6 +120,8 @@ class Fingerprint(Record):
     """Isolation level: `bubblewrap`, `landlock`, `reduced`, `off`."""
     network: str = ""
     """What of the network it was let at; empty for nothing."""
+    candidate: HowRun = ""
+    """How the benchmark was seen to run the candidate."""
 
 
 class Measurement(Record):
@@ -114,6 +153,18 @@ class BenchmarkResult(Record):
     measurement: Measurement | None = None
     claim: dict[str, Any] | None = None
     """What the agent said of its own work: stored, never used."""
+
+
+class Canary(Record):
+    """A change whose verdict is known before it is tried, and what the benchmark made of it."""
+
+    additions: ClassVar[frozenset[str]] = frozenset({"score"})
+
+    name: str
+    grade: Literal["ok", "note", "problem"]
+    text: str
+    score: float | None = None
+    """What it was measured with, where it was."""
 
 
 class Pair(Record):

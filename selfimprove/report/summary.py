@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from selfimprove import resources
+from selfimprove.bench.inside import in_words
 from selfimprove.bench.stats import mean
 from selfimprove.contracts.history import HistoryRecord, Loser
 from selfimprove.contracts.merge import MergeReport
 from selfimprove.contracts.significance import HOLDOUT_QUESTIONS, Estimate
-from selfimprove.report import gains, numbers
+from selfimprove.report import gains, numbers, verdicts
 from selfimprove.report.markdown import fence, table
 from selfimprove.report.plain import clean, one_line
 from selfimprove.report.wording import STATUS_WORDS
@@ -188,6 +189,20 @@ def _notes(state: State) -> Iterable[str]:
     if state.repeated_calls:
         lost = numbers.count(state.repeated_calls, "agent call")
         yield f"{lost} lost in a crash and made again, booked twice."
+    if state.facts and state.facts.how_run not in ("", "apart"):
+        told = in_words(state.facts.how_run, state.facts.inside is not None)
+        yield f"The candidate was measured {told}. Read a win's patch before you take it."
+    if state.facts and (apart := list(verdicts.disqualified(state))):
+        plan, last = apart[-1]
+        yield (
+            f"{numbers.count(len(apart), 'candidate')} of the last rounds did not count, at last "
+            f"{plan}: {clean(verdicts.told(last))}. Their patches: `selfimprove diff {plan}`."
+        )
+    for each in state.outside:
+        yield (
+            f"Changed in your repository by round {each.iteration}, and not by this run; left as "
+            f"it is: {clean('; '.join(each.changed))}."
+        )
 
 
 def _held_out(sources: Sources) -> Iterable[str]:
@@ -275,8 +290,8 @@ def _loser_table(losers: Sequence[Loser], facts: Facts) -> str:
 
 def why_not(loser: Loser) -> str:
     """Why a plan was not merged, in a few words."""
-    if loser.disqualification:
-        return f"disqualified: {loser.disqualification.technique}"
+    if found := loser.disqualification:
+        return verdicts.told(found)
     if loser.failure_analysis:
         return f"{loser.failure_analysis.category}: {loser.failure_analysis.what}"
     return "not better" if loser.score is not None else "not carried out"

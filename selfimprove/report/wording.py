@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from selfimprove.contracts.benchmark import Disqualification
 from selfimprove.contracts.envelope import Envelope
 from selfimprove.contracts.significance import Estimate
-from selfimprove.report import numbers
+from selfimprove.report import numbers, verdicts
 from selfimprove.report.gains import QUALIFYING
 from selfimprove.report.plain import clean, one_line
 from selfimprove.store.state import State
@@ -119,6 +120,9 @@ def _executed(_: State, payload: Payload) -> Line:
 def _result(state: State, payload: Payload) -> Line:
     result = payload["result"]
     who, status = result["executor_id"], result["status"]
+    if cheat := result.get("disqualification"):
+        told = verdicts.told(Disqualification.parse(cheat, "disqualification"))
+        return Line(f"{who} {told}", "bad")
     if result["benchmark_score"] is None:
         failure = result.get("failure_analysis") or {}
         return Line(f"{who} {status}: {failure.get('what', 'nothing measured')}", "bad")
@@ -140,8 +144,9 @@ def _confirming(state: State, payload: Payload) -> Line:
 def _confirmation(state: State, payload: Payload) -> Line:
     confirmations = state.round.tournament.confirmations if state.round else []
     who = confirmations[-1].executor_id if confirmations else "the candidate"
-    if payload.get("disqualification"):
-        return Line(f"{who} disqualified: {payload['disqualification']['technique']}", "bad")
+    if cheat := payload.get("disqualification"):
+        told = verdicts.told(Disqualification.parse(cheat, "disqualification"))
+        return Line(f"{who} {told}", "bad")
     if not payload["holds"]:
         return Line(f"{who} does not hold: {payload['reason']}", "bad")
     return Line(f"{who} holds: {payload['reason']}", "good")
@@ -211,6 +216,11 @@ def _warning(_: State, payload: Payload) -> Line:
     return Line(f"warning: {payload.get('message', '')}", "bad")
 
 
+def _outside(_: State, payload: Payload) -> Line:
+    changed = ", ".join(map(str, payload["changed"]))
+    return Line(f"changed in your repository, and not by this run: {changed}", "bad")
+
+
 def _ideas(_: State, payload: Payload) -> Line:
     return Line(f"took up {numbers.count(len(payload['ideas']), 'idea')} of yours")
 
@@ -239,6 +249,13 @@ def _ran(state: State, payload: Payload) -> Line | None:
     return Line(f"baseline run {len(state.samples)}: {numbers.score(sample['score'])}", "faint")
 
 
+def _canary(_: State, payload: Payload) -> Line:
+    """A change whose verdict is known."""
+    found = payload["result"]["canary"]
+    tone: Tone = "faint" if found["grade"] == "ok" else "bad"
+    return Line(f"{found['name']}: {found['text']}", tone)
+
+
 _CONTROL: dict[str, Callable[[State, Payload], Line | None]] = {
     "run_begun": _begun,
     "baseline": _baseline,
@@ -259,6 +276,7 @@ _CONTROL: dict[str, Callable[[State, Payload], Line | None]] = {
     "waited": _waited,
     "stopped": _stopped,
     "warning": _warning,
+    "outside_changed": _outside,
     "phase_transition": _detail("phase"),
     "milestone_reached": _detail("milestone reached"),
     "retracted": _detail("a win was retracted"),
@@ -273,4 +291,5 @@ _INTENT: dict[str, Callable[[State, Payload], Line | None]] = {
 _TOOL: dict[str, Callable[[State, Payload], Line | None]] = {
     "agent.ask": _asked,
     "benchmark.run": _ran,
+    "benchmark.canary": _canary,
 }

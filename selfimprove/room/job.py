@@ -64,6 +64,8 @@ class Job:
     """Set by the room."""
     cpus: frozenset[int] = frozenset()
     """Cores that it is held to, where any are named."""
+    halted: bool = False
+    """It sleeps for half of the time."""
     result_file: Path | None = None
     """Where what the command wrote to `{result}` is put, on the host; absent if it wrote none."""
 

@@ -279,9 +279,8 @@ class Room:
         if timeout is not None:
             timeout += others_time(self._services(job))
         child = Child(argv, cwd, env, timeout, stdin=job.stdin, output_cap=job.output_cap)
-        return replace(
-            child, log=job.log, redactor=self.spec.redactor, limits=job.limits, cpus=job.cpus
-        )
+        child = replace(child, log=job.log, redactor=self.spec.redactor, limits=job.limits)
+        return replace(child, cpus=job.cpus, halted=job.halted)
 
     def _limits(self, job: Job, folder: Path) -> Limits | None:
         """What a candidate's command may use, as far as settings say it."""

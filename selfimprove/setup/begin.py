@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from selfimprove.agents.offline.profile import profiled_command, read_profile
 from selfimprove.bench.failures import Failed
-from selfimprove.bench.measure import Measured
+from selfimprove.bench.inside import how_run
+from selfimprove.bench.measure import Bench, Measured, bound
 from selfimprove.bench.seeds import seed_for
 from selfimprove.bench.stats import median
 from selfimprove.contracts.base import utc_now
@@ -22,6 +24,7 @@ from selfimprove.contracts.envelope import Draft, control, tool_call, tool_resul
 from selfimprove.contracts.tracking import Baseline
 from selfimprove.deps import Deps
 from selfimprove.errors import ConfigError
+from selfimprove.setup.canaries import IS_DRAW, REMEDIES, Canaries
 from selfimprove.site import Site, benchmark_files, refuse_blocked, starting_point, uncommitted
 from selfimprove.steps.milestones import first_phase
 from selfimprove.store.state import Facts, Incumbent, State
@@ -85,8 +88,20 @@ def run_begun(site: Site, facts: Facts) -> Draft:
     )
 
 
-def measure_baseline(state: State, deps: Deps, mark_of: Callable[[Facts], Fingerprint]) -> Drafts:
-    """Run the benchmark until it has been seen to give a score three times; then fix the facts."""
+@dataclass(frozen=True)
+class Settling:
+    """What the facts that a baseline's runs told are joined with."""
+
+    mark_of: Callable[[Facts], Fingerprint]
+    bench_of: Callable[[Facts], Bench]
+    say: Callable[[str], None] = lambda _: None
+
+
+def measure_baseline(state: State, deps: Deps, settling: Settling) -> Drafts:
+    """Run the benchmark until it has been seen to give a score three times; then fix the facts.
+
+    Before they are fixed it is tried on changes whose verdict is known; raises ConfigError.
+    """
     facts = state.facts
     assert facts is not None
     if state.baseline is not None:
@@ -94,45 +109,85 @@ def measure_baseline(state: State, deps: Deps, mark_of: Callable[[Facts], Finger
     while len(state.samples) < RUNS:
         state = yield from _one_run(state, deps, facts)
     samples = state.samples
+    settled = settled_facts(deps, facts, samples, state.seen)
+    bench = settling.bench_of(settled)
+    canaries = Canaries(deps, settled, tuple(samples), bench, facts.base_commit)
+    settling.say(canaries.cost())
+    state = yield from try_canaries(state, canaries)
+    if any(each.name == IS_DRAW and each.grade == "note" for each in state.canaries):
+        settled = settled.model_copy(update={"deterministic": False})
     profile = yield from _profile(deps, facts)
+    settled = settled.model_copy(update={"profile": profile})
+    return (yield _baselined(settled, samples, settling.mark_of(settled)))
+
+
+def settled_facts(
+    deps: Deps, facts: Facts, samples: Sequence[Sample], seen: Mapping[str, Any]
+) -> Facts:
+    """The facts with what runs of the base commit told."""
     slowest = max(sample.duration_s for sample in samples)
     timeout = facts.benchmark_timeout or max(LEAST_TIMEOUT, TIMEOUT_FACTOR * slowest)
-    inside = state.seen.get("inside")
-    settled = facts.model_copy(
+    inside = seen.get("inside")
+    return facts.model_copy(
         update={
             "benchmark_timeout": timeout,
             "deterministic": deterministic(samples),
-            "score_keys": state.seen.get("keys", []),
-            "opened": state.seen.get("opened", []),
-            "tests": _tests(deps, samples[-1], state.seen.get("primary", "")),
-            "left_behind": state.seen.get("left_behind", 0),
-            "inside": Inside.parse(inside, "the bootstrap's report") if inside else None,
-            "profile": profile,
+            "score_keys": seen.get("keys", []),
+            "opened": seen.get("opened", []),
+            "tests": _tests(deps, samples[-1], seen.get("primary", "")),
+            "left_behind": seen.get("left_behind", 0),
+            "mentions": seen.get("mentions"),
+            "found_as": seen.get("primary", ""),
+            "inside": (followed := Inside.parse(inside, "the report") if inside else None),
+            "how_run": how_run(
+                deps.config.settings.benchmark_format,
+                followed,
+                deps.workshop.rules.in_scope_from_start,
+            ),
         }
     )
-    mark = mark_of(settled)  # what the runs were seen to open is sealed, and so part of it
+
+
+def try_canaries(state: State, canaries: Canaries) -> Drafts:
+    """Try what every set-up tries; raises ConfigError for a benchmark that fails it."""
+    for label, attempt in canaries.at_setup().items():
+        call = tool_call(
+            f"setup/canary_{label}", "benchmark.canary", canary=label, commit=canaries.commit
+        )
+        yield call
+        found = attempt()
+        state = yield tool_result(call, {"canary": found.document()})
+        if found.grade == "problem":
+            command = canaries.deps.config.settings.benchmark_command
+            raise ConfigError(
+                f"benchmark {command!r} cannot be trusted ({found.name}): {found.text}",
+                f"{REMEDIES[found.name]}; see {canaries.logs(label)}",
+            )
+    return state
+
+
+def _baselined(settled: Facts, samples: Sequence[Sample], mark: Fingerprint) -> Draft:
+    """The envelope that fixes the facts; what the runs were seen to open is part of the mark."""
     score = median([sample.score for sample in samples])
     sub_scores = samples[-1].sub_scores
-    incumbent = Incumbent(commit=facts.base_commit, score=score, sub_scores=sub_scores)
+    incumbent = Incumbent(commit=settled.base_commit, score=score, sub_scores=sub_scores)
     baseline = Baseline(
-        metric=facts.metric,
-        direction=facts.direction,
+        metric=settled.metric,
+        direction=settled.direction,
         score=score,
         sub_scores=sub_scores,
         deterministic=settled.deterministic,
-        commit=facts.base_commit,
-        measurement=Measurement(samples=samples, fingerprint=mark),
+        commit=settled.base_commit,
+        measurement=Measurement(samples=list(samples), fingerprint=mark),
         timestamp=utc_now(),
     )
-    return (
-        yield control(
-            "setup",
-            "baseline",
-            baseline=baseline.document(),
-            incumbent=incumbent.document(),
-            fingerprint=mark.document(),
-            facts=settled.document(),
-        )
+    return control(
+        "setup",
+        "baseline",
+        baseline=baseline.document(),
+        incumbent=incumbent.document(),
+        fingerprint=mark.document(),
+        facts=settled.document(),
     )
 
 
@@ -147,26 +202,45 @@ def _one_run(state: State, deps: Deps, facts: Facts) -> Drafts:
         purpose="baseline",
     )
     yield call
-    log = f"round_0/baseline_{index + 1}.log"
-    if index == 0:
-        found, seen = deps.bench.watched(facts.base_commit, log, seed)
-    else:
-        found, seen = deps.bench.measure(facts.base_commit, log, seed), {}
+    found, seen = baseline_run(deps, facts, index, seed)
     if isinstance(found, Failed):
         yield tool_result(call, {"failed": found.analysis.document()})
         why = " ".join(found.analysis.why.split())[:300]
         raise ConfigError(
             f"benchmark {settings.benchmark_command!r}: {found.analysis.what}"
             + (f" ({why})" if why else ""),
-            f"see {deps.workshop.tools.logs / log}, mend the command or its format, start again",
+            f"see {deps.workshop.tools.logs / _log(index)}, mend the command or its format, start "
+            "again",
         )
-    assert isinstance(found, Measured)
-    if index == 0:
+    seen |= most_seen(found, state.seen)
+    spent = {"duration_s": round(found.sample.duration_s, 3)}
+    told = {"sample": found.sample.document(), "seen": seen, **bound(found)}
+    return (yield tool_result(call, told, spent))
+
+
+def baseline_run(
+    deps: Deps, facts: Facts, index: int, seed: int | None
+) -> tuple[Measured | Failed, dict[str, Any]]:
+    """One run of the base commit, and what it told besides: of the first, which files it opened."""
+    if index:
+        return deps.bench.measure(facts.base_commit, _log(index), seed), {}
+    found, seen = deps.bench.watched(facts.base_commit, _log(index), seed)
+    if isinstance(found, Measured):
         seen |= {"keys": sorted(found.keys), "primary": found.primary}
         seen |= {"inside": found.inside.document()} if found.inside else {}
-    seen["left_behind"] = max(found.left_behind, state.seen.get("left_behind", 0))
-    spent = {"duration_s": round(found.sample.duration_s, 3)}
-    return (yield tool_result(call, {"sample": found.sample.document(), "seen": seen}, spent))
+    return found, seen
+
+
+def most_seen(found: Measured, before: Mapping[str, Any]) -> dict[str, int]:
+    """What no candidate may have more of than any run of the baseline."""
+    return {
+        "left_behind": max(found.left_behind, before.get("left_behind", 0)),
+        "mentions": max(found.mentions, before.get("mentions", 0)),
+    }
+
+
+def _log(index: int) -> str:
+    return f"round_0/baseline_{index + 1}.log"
 
 
 def _profile(deps: Deps, facts: Facts) -> Generator[Draft, State, dict[str, Any] | None]:
@@ -197,7 +271,7 @@ def _tests(deps: Deps, sample: Sample, primary: str) -> dict[str, float]:
     return {name: numbers[name] for name in ("tests", "skipped") if name in numbers}
 
 
-def deterministic(samples: list[Sample]) -> bool:
+def deterministic(samples: Sequence[Sample]) -> bool:
     """Every run gave the same score to the last digit."""
     return len({sample.score for sample in samples}) == 1
 
@@ -209,15 +283,19 @@ def remeasure(
     reason: str,
     tell: Callable[[list[Sample]], None] = lambda _: None,
 ) -> Drafts:
-    """Measure the incumbent anew, where conditions are no longer those of its score."""
+    """Measure the incumbent anew, where conditions are no longer those of its score.
+
+    Where it is another benchmark now, or another environment, it is tried as at set-up.
+    """
     assert state.incumbent is not None
     assert state.facts is not None
     settings, key = deps.config.settings, state.facts.seed_key
+    commit = state.incumbent.commit
     samples = []
     for index in range(RUNS):
         seed = seed_for(settings, key, state.number, index, "baseline")
         log = f"round_0/again_{index + 1}.log"
-        found = deps.bench.measure(state.incumbent.commit, log, seed)
+        found = deps.bench.measure(commit, log, seed)
         if isinstance(found, Failed):
             raise ConfigError(
                 f"the benchmark fails on the incumbent: {found.analysis.what}", "mend it"
@@ -225,8 +303,11 @@ def remeasure(
         samples.append(found.sample)
     tell(samples)
     facts = state.facts.model_copy(update={"deterministic": deterministic(samples)})
+    if not _same_benchmark(state.fingerprint, mark):
+        canaries = Canaries(deps, facts, tuple(samples), deps.bench, commit)
+        yield from try_canaries(state, canaries)
     incumbent = Incumbent(
-        commit=state.incumbent.commit,
+        commit=commit,
         score=median([sample.score for sample in samples]),
         sub_scores=samples[-1].sub_scores,
     )
@@ -240,3 +321,9 @@ def remeasure(
             reason=reason,
         )
     )
+
+
+def _same_benchmark(before: Fingerprint | None, now: Fingerprint) -> bool:
+    """Whether two marks differ at most in the machine and in how well it isolates."""
+    same = ("benchmark", "environment", "settings")
+    return before is None or all(getattr(before, each) == getattr(now, each) for each in same)

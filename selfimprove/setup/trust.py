@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from selfimprove.bench.inside import bootstrapped, how_run, in_words
 from selfimprove.contracts.settings import BudgetSettings, Settings
 from selfimprove.room.network import in_words
 
@@ -27,6 +28,8 @@ class TrustFacts:
     budget: tuple[str, ...]
     sandbox: str
     """The level of isolation that this machine gives."""
+    candidate: str = ""
+    """How the benchmark runs the candidate, as far as its command tells."""
 
     def digest(self) -> str:
         """SHA-256 over every fact: a confirmation is bound to it."""
@@ -45,6 +48,7 @@ class TrustFacts:
         yield from _table("Agents", [f"{role}: {_shown(spec)}" for role, spec in self.agents])
         yield f"Budget: {', '.join(self.budget) or 'no limit'}"
         yield f"Sandbox: {self.sandbox}"
+        yield f"Candidate: {self.candidate}"
 
 
 def trust_facts(settings: Settings, level: str, mounts: Sequence[str] = ()) -> TrustFacts:
@@ -59,6 +63,10 @@ def trust_facts(settings: Settings, level: str, mounts: Sequence[str] = ()) -> T
         agents=tuple(_agents(settings.agents, settings.number_of_agents)),
         budget=tuple(_budget(settings.budget)),
         sandbox=f"{level} (sandbox.mode {settings.sandbox.mode})",
+        candidate=in_words(
+            how_run(settings.benchmark_format, None, lambda _: False),
+            bool(bootstrapped(settings.benchmark_command)),
+        ),
     )
 
 

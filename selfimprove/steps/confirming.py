@@ -13,7 +13,7 @@ from selfimprove.bench.compare import candidate_first, judge, next_stake
 from selfimprove.bench.conditions import Broken, broken_constraints, broken_sub_scores
 from selfimprove.bench.estimate import closing, pairs_in
 from selfimprove.bench.failures import Failed
-from selfimprove.bench.measure import Bench, Measured
+from selfimprove.bench.measure import Bench, Measured, bound
 from selfimprove.bench.seeds import Purpose, seed_for
 from selfimprove.bench.stats import median, relative_gain
 from selfimprove.contracts.benchmark import Pair
@@ -250,36 +250,41 @@ def measure_pair(
         candidate_first=candidate_first(state.facts.seed_key, key, index),
     )
     yield call
-    found = _both(state, deps, call.payload["args"], sides)
-    if isinstance(found, Failed):
-        state = yield tool_result(call, {"failed": found.analysis.document()})
-        return found, state
+    both = _both(state, deps, call.payload["args"], sides)
+    if isinstance(both, Failed):
+        state = yield tool_result(call, {"failed": both.analysis.document()})
+        return both, state
+    incumbent, candidate = both
+    found = Pair(
+        incumbent=incumbent.sample,
+        candidate=candidate.sample,
+        candidate_first=call.payload["args"]["candidate_first"],
+    )
     spent = found.incumbent.duration_s + found.candidate.duration_s
     told = {"pair": found.document(), "purpose": sides.purpose, "executor": sides.executor}
+    told |= bound(incumbent, candidate)
     state = yield tool_result(call, told, {"duration_s": round(spent, 3)})
     return found, state
 
 
-def _both(state: State, deps: Deps, args: dict[str, Any], sides: Sides) -> Pair | Failed:
-    """Both sides under one hold of the slot, the order as given."""
+def _both(
+    state: State, deps: Deps, args: dict[str, Any], sides: Sides
+) -> tuple[Measured, Measured] | Failed:
+    """Incumbent and candidate under one hold of the slot, measured in the order as given."""
     number = round_of(state).number
     order = [("incumbent", sides.incumbent), ("candidate", sides.candidate)]
     if args["candidate_first"]:
         order.reverse()
-    samples = {}
+    found: dict[str, Measured] = {}
     with deps.bench.slot.hold(f"a pair of round {number}"):
         for side, commit in order:
             log = f"round_{number}/{sides.name}_{sides.purpose}_{side}.log"
             anew = "closing" if sides.purpose == "closing" else ""
-            found = deps.bench.measure(commit, log, args["seed"], anew)
-            if not isinstance(found, Measured):
-                return found
-            samples[side] = found.sample
-    return Pair(
-        incumbent=samples["incumbent"],
-        candidate=samples["candidate"],
-        candidate_first=args["candidate_first"],
-    )
+            measured = deps.bench.measure(commit, log, args["seed"], anew)
+            if not isinstance(measured, Measured):
+                return measured
+            found[side] = measured
+    return found["incumbent"], found["candidate"]
 
 
 def _seed(state: State, deps: Deps, sides: Sides, index: int) -> int | None:

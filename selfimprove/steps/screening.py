@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from selfimprove.bench import screening
 from selfimprove.bench.failures import Failed
-from selfimprove.bench.measure import Measured
+from selfimprove.bench.measure import Measured, bound
 from selfimprove.bench.screening import Race
 from selfimprove.bench.seeds import seed_for
 from selfimprove.contracts.benchmark import INCUMBENT, BenchmarkResult, FailureAnalysis
@@ -175,7 +175,7 @@ def _measured(
 
 
 def _told(call: Draft, found: Measured, name: str, raw: bool = False) -> Draft:
-    told = {"executor": name, "sample": found.sample.document()}
+    told = {"executor": name, "sample": found.sample.document(), **bound(found)}
     if raw:
         told["raw"] = found.raw
     return tool_result(call, told, {"duration_s": round(found.sample.duration_s, 3)})

@@ -153,7 +153,7 @@ def _report(state: State, deps: Deps, held_back: bool) -> Draft:
         regressions_detected=any(each.regressions for each in tried),
         re_benchmark_score=last.score_after if last else None,
         **conclusion(state),
-        evidence=_evidence(tried, won) if tried else None,
+        evidence={**_evidence(tried, won), "candidate": facts.how_run} if tried else None,
         stacked=[_winner(state, deps, each) for each in won[1:]],
         held_back=held_back or None,
     )

@@ -16,7 +16,7 @@ from selfimprove.store.state import LAST_OUTSIDE, Facts, Incumbent, Outside, Sta
 def begun(state: State, envelope: Envelope, payload: dict[str, Any]) -> State:
     """`run_begun`: set-up fixed the facts."""
     facts = Facts.parse(payload["facts"], envelope.id)
-    state = changed(state, samples=[], seen={})
+    state = changed(state, samples=[], seen={}, canaries=[])
     settings = state.settings or AgentSettings(goal_slug=facts.goal_slug, topic_slug=facts.topic)
     settings = changed(settings, current_phase=payload.get("phase"))
     return changed(state, facts=facts, settings=settings, phase=payload.get("phase"))

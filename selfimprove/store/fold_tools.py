@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from selfimprove.contracts.agent import Span, Usage
-from selfimprove.contracts.benchmark import INCUMBENT, Pair, Sample
+from selfimprove.contracts.benchmark import INCUMBENT, Canary, Pair, Sample
 from selfimprove.contracts.envelope import Envelope
 from selfimprove.names import role_of
 from selfimprove.store.changes import (
@@ -46,6 +46,10 @@ def call_ended(state: State, envelope: Envelope, payload: Payload) -> State:
         state = _sampled(state, envelope, result)
     elif tool == "benchmark.pair" and "pair" in result:
         state = _paired(state, Pair.parse(result["pair"], envelope.id), result["purpose"])
+    elif tool == "benchmark.canary":
+        found = Canary.parse(result["canary"], envelope.id)
+        others = [each for each in state.canaries if each.name != found.name]
+        state = changed(state, canaries=[*others, found])
     elif tool == "git.publish" and "published" in result:
         state = changed(state, published=result["published"])
     return _spanned(state, envelope, payload, deed)

@@ -9,6 +9,7 @@ from pathlib import Path
 from selfimprove.contracts.envelope import Envelope
 from selfimprove.errors import ContractError
 from selfimprove.store import layout
+from selfimprove.store.bindings import Bindings
 from selfimprove.store.checked import misfit
 from selfimprove.store.files import array_bytes, write_whole
 from selfimprove.store.fold import fold_one
@@ -24,6 +25,8 @@ class Derived:
 
     files: dict[str, bytes] = field(default_factory=dict)
     state: State = field(default_factory=State)
+    unbound: list[str] = field(default_factory=list)
+    """Samples that were not measured of what they are told of."""
 
 
 def segments(root: Layout) -> Iterator[list[Envelope]]:
@@ -38,8 +41,10 @@ def derive(root: Layout) -> Derived:
     raw_data: list[bytes] = []
     events: list[bytes] = []
     attempts: list[bytes] = []
+    bindings = Bindings()
     for segment in segments(root):
         for envelope in segment:
+            derived.unbound += bindings.check(derived.state, envelope)
             derived.state = fold_one(derived.state, envelope)
             more = rows(envelope)
             raw_data += more.raw_data
@@ -81,6 +86,7 @@ def findings(root: Layout) -> list[str]:
         derived = derive(root)
     except ContractError as error:
         return [*found, str(error)]
+    found += derived.unbound
     for path, data in sorted(derived.files.items()):
         file = root.root / path
         if not file.is_file():

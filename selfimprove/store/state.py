@@ -10,8 +10,10 @@ from selfimprove.contracts.agent import AgentSettings, RunReport, RunStatus, Run
 from selfimprove.contracts.base import Direction, Record
 from selfimprove.contracts.benchmark import (
     BenchmarkResult,
+    Canary,
     Disqualification,
     Fingerprint,
+    HowRun,
     Inside,
     Pair,
     Sample,
@@ -31,9 +33,9 @@ LAST_WINS = 50
 """Accepted merges that a checkpoint lists; the merge reports hold all."""
 LAST_IDEAS = 30
 LAST_SPANS = 60
-
-
 LAST_OUTSIDE = 10
+
+
 class Facts(Record):
     """What is fixed at set-up."""
 
@@ -71,8 +73,14 @@ class Facts(Record):
     """The benchmark's own files: its command's words that are files, goal.md, guards' scripts."""
     left_behind: int | None = None
     """Processes that the baseline's runs left running, at most; None before it was measured."""
+    found_as: str = ""
+    """The name that the score was found under."""
+    mentions: int | None = None
+    """Lines of their output that spoke of the score, at most."""
     tests: dict[str, float] = Field(default_factory=dict)
     """`tests` and `skipped` of the baseline's test report, where it is one."""
+    how_run: HowRun = ""
+    """How the benchmark was seen to run the candidate."""
     inside: Inside | None = None
     """Of a benchmark in Python that the bootstrap can follow."""
     profile: dict[str, Any] | None = None
@@ -270,14 +278,6 @@ class IdeaFate(Record):
     """`consumed`, `planned as round_3_planner_a`, `merged`, …"""
 
 
-class State(Record):
-    """Everything the loop knows; a pure fold over the journal."""
-
-    additions: ClassVar[frozenset[str]] = frozenset()
-
-    facts: Facts | None = None
-    goal_sha256: str = ""
-    """Of the goal as it was at the last start."""
 class Outside(Record):
     """What changed in the user's repository while a round ran, and not by the run."""
 
@@ -286,6 +286,14 @@ class Outside(Record):
     """`refs (refs/heads/main)`, `index`, `hooks (hooks/pre-commit)`, …"""
 
 
+class State(Record):
+    """Everything the loop knows; a pure fold over the journal."""
+
+    additions: ClassVar[frozenset[str]] = frozenset()
+
+    facts: Facts | None = None
+    goal_sha256: str = ""
+    """Of the goal as it was at the last start."""
     config: dict[str, Any] = Field(default_factory=dict)
     """The settings of the process that has the run, or had it last."""
     trust: str = ""
@@ -298,6 +306,8 @@ class Outside(Record):
     """Baseline runs finished so far, while the baseline is being measured."""
     seen: dict[str, Any] = Field(default_factory=dict)
     """What the first baseline run showed besides: keys of the answer, files opened, profile."""
+    canaries: list[Canary] = Field(default_factory=list)
+    """What known changes came to, when the benchmark was last tried with them."""
     incumbent: Incumbent | None = None
     published: str | None = None
     """What the improvement branch is known to hold in the target; None until it is born."""
@@ -306,6 +316,8 @@ class Outside(Record):
     wins: list[Win] = Field(default_factory=list)
     wins_total: int = 0
     ideas: list[IdeaFate] = Field(default_factory=list)
+    outside: list[Outside] = Field(default_factory=list)
+    """The last of such changes."""
     totals: RunTotals = Field(default_factory=RunTotals)
     spans: list[Span] = Field(default_factory=list)
     report: RunReport | None = None
@@ -316,8 +328,8 @@ class Outside(Record):
     """Intents in flight, by correlation id."""
     holdout_asked: int = 0
     """How often the held-out benchmark has answered."""
-    outside: list[Outside] = Field(default_factory=list)
-    """The last of such changes."""
+    holdout_refused: int = 0
+    """How often it said no."""
     final: Estimate | None = None
     """The run's reported gain: the first base against the tip, in fresh pairs, at the last stop."""
     final_of: str = ""
@@ -339,8 +351,6 @@ class Outside(Record):
 
     @property
     def held_back(self) -> bool:
-    holdout_refused: int = 0
-    """How often it said no."""
         """Whether wins wait in the quarantine to be published."""
         if self.incumbent is None or self.facts is None:
             return False

@@ -34,6 +34,7 @@ def seeds_of(command: str) -> list[int | None]:
         incumbent=Incumbent(commit="c", score=2.0, sub_scores={}),
         facts=SimpleNamespace(seed_key="k"),
         number=3,
+        fingerprint=MARK,
     )
     list(remeasure(state, deps, MARK, "fingerprint changed"))
     return used

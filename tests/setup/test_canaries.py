@@ -29,7 +29,7 @@ def test_a_benchmark_that_measures_something_else_is_found_out(stage: Stage) -> 
     found = grades(play)
     grade, text = found["the benchmark runs the candidate"]
     assert grade == "problem"
-    assert "changes nothing" in text
+    assert "scores the same (42)" in text
     assert found["a change that does nothing"][0] == "ok"
     assert play.refs("refs/heads/improve", "refs/heads/experiment") == {}
 

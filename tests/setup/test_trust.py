@@ -39,6 +39,7 @@ def test_it_reads_to_a_person() -> None:
         "  every other role (3 planners a round): offline",
         "Budget: 5 usd a run",
         "Sandbox: bubblewrap (sandbox.mode auto)",
+        "Candidate: in-process if it is imported: known ways of abusing that are recognised",
     ]
 
 
