@@ -50,8 +50,9 @@ def final_commit(state: State, deps: Deps, won: Confirmation) -> str:
     """The commit to publish: the confirmed tree and parents, its message telling the story."""
     current = round_of(state)
     plan = current.plan_of(won.executor_id)
+    hypothesis = " ".join(plan.hypothesis.split())  # on one line: it must not add any of ours
     message = (
-        f"{plan.approach_family}: {_subject(plan.hypothesis)}\n\n{plan.hypothesis}\n\n"
+        f"{plan.approach_family}: {_subject(hypothesis)}\n\n{hypothesis}\n\n"
         f"Plan: {plan.plan_id}\n"
         f"Score-Before: {won.score_before!r}\n"
         f"Score-After: {won.score_after!r}\n"
@@ -81,5 +82,4 @@ def _confidence(won: Confirmation, found: Estimate | None) -> str:
 
 def _subject(hypothesis: str) -> str:
     """The hypothesis as a commit's first line."""
-    line = " ".join(hypothesis.split())
-    return line if len(line) <= 60 else f"{line[:57]}..."
+    return hypothesis if len(hypothesis) <= 60 else f"{hypothesis[:57]}..."

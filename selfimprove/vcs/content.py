@@ -1,8 +1,12 @@
-"""What a candidate brings, looked at: nothing too big to read, nothing compiled, no secret."""
+"""What a candidate brings, looked at: nothing that a reader of its patch would not see.
+
+Nothing too big to read, nothing compiled, no secret, no characters that hide others.
+"""
 
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator, Sequence
 
 from selfimprove.redaction import Redactor
@@ -20,6 +24,9 @@ _COMPILED = frozenset(
         *(".class", ".jar", ".war", ".wasm", ".node", ".beam", ".elc", ".whl", ".egg"),
     )
 )
+_HIDING = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
+"""Control characters and changes of direction: a patch with them looks like another one, a file
+with a zero byte has no patch to look at."""
 
 
 def content_violations(
@@ -45,6 +52,9 @@ def content_violations(
         elif found := _secret(quarantine, change, texts.get(change.oid, b""), redactor):
             message = f"{shown} holds a secret: {found}"
             yield Violation("scope_error", path, message, "secret_committed")
+        elif hiding := _hidden(quarantine, change, texts.get(change.oid, b"")):
+            message = f"{shown} holds a character that hides what a reader would see: {hiding}"
+            yield Violation("scope_error", path, message, "hidden_text")
 
 
 def _secret(quarantine: Quarantine, change: Change, data: bytes, redactor: Redactor) -> str:
@@ -53,3 +63,17 @@ def _secret(quarantine: Quarantine, change: Change, data: bytes, redactor: Redac
         return found
     before = quarantine.blob(change.old_oid).decode("utf-8", "replace")
     return "" if redactor.found(before) else found
+
+
+def _hidden(quarantine: Quarantine, change: Change, data: bytes) -> str:
+    """The first character that hides others, by its number; data that is no text has none."""
+    try:
+        found = _HIDING.search(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        return ""
+    if found is None:
+        return ""
+    before = quarantine.blob(change.old_oid) if change.old_oid else b""
+    if _HIDING.search(before.decode("utf-8", "replace")):
+        return ""
+    return f"U+{ord(found[0]):04X}"

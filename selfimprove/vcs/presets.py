@@ -32,13 +32,15 @@ _MANIFESTS = _words("""
     makefile gnumakefile *.mk justfile cmakelists.txt *.cmake cmakepresets.json meson.build
     meson_options.txt configure.ac build.bazel workspace.bazel module.bazel .bazelrc
     pom.xml build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradle.properties
-    build.sbt build.zig build.zig.zon gemfile *.gemspec composer.json mix.exs package.swift
+    build.sbt build.zig build.zig.zon rakefile taskfile.yml gemfile *.gemspec composer.json
+    mix.exs package.swift
     *.csproj directory.build.props dockerfile containerfile docker-compose.yml compose.yaml
-    .env .envrc .tool-versions .mise.toml mise.toml .python-version .node-version .nvmrc
+    rebar.config stack.yaml *.cabal project.clj workspace uv.toml pdm.toml distutils.cfg
+    .env .env.* .envrc .tool-versions .mise.toml mise.toml .python-version .node-version .nvmrc
     .ruby-version .condarc pip.conf .pypirc flake.nix shell.nix default.nix
     *.lock *.lockb go.sum go.work.sum package-lock.json npm-shrinkwrap.json pnpm-lock.yaml
     conda-lock.yml gradle.lockfile package.resolved deno.lock
-    .gitattributes .gitmodules .gitignore .gitconfig
+    .gitattributes .gitmodules .gitignore .gitconfig .lfsconfig
     sitecustomize.py usercustomize.py *.pth
     goal.md
 """)
@@ -47,16 +49,19 @@ _CONFIGS = _words("""
     conftest.py pytest.ini .pytest.ini tox.ini noxfile.py .coveragerc
     jest.config.* jest.setup.* vitest.config.* vitest.workspace.* vitest.setup.* vite.config.*
     karma.conf.* .mocharc* playwright.config.* cypress.config.* babel.config.* .babelrc* .swcrc
-    webpack.config.* rollup.config.* esbuild.config.* .rspec phpunit.xml*
+    webpack.config.* rollup.config.* esbuild.config.* .nycrc* .rspec spec_helper.rb
+    test_helper.exs phpunit.xml* asv.conf.json lefthook.yml .lefthook.yml *.code-workspace
     .gitlab-ci.yml .travis.yml azure-pipelines.yml jenkinsfile .pre-commit-config.yaml
-    claude.md claude.local.md agents.md gemini.md .mcp.json .cursorrules .windsurfrules
+    claude.md claude.local.md agents.md agents.override.md gemini.md .mcp.json
+    .cursorrules .windsurfrules
     .clinerules .aider* opencode.json copilot-instructions.md
 """)
 
 _MANIFEST_FOLDERS = frozenset({".cargo"})
 _CONFIG_FOLDERS, _ = _words("""
     .github .gitlab .circleci .buildkite .husky .devcontainer
-    .claude .codex .cursor .gemini .opencode .windsurf .continue .agents
+    .vscode .idea .zed .mvn
+    .claude .codex .cursor .roo .clinerules .gemini .opencode .windsurf .continue .agents
 """)
 
 

@@ -8,6 +8,9 @@ from .stages import BETTER
 LIE = '{"score": 1, "answered": 4}'
 
 
+HIDDEN = Named("benchmark_parse_error", says="lines of the output speak of the score")
+
+
 def code(text: str, path: str = "src/solve.py") -> str:
     """An act that appends code to the candidate."""
     return f"add({path!r}, {text!r})\n"
@@ -47,6 +50,20 @@ ROWS = [
         "piped",
         code(f"import os\nopen(f'/proc/{{os.getppid()}}/fd/1', 'w').write({LIE!r} + chr(10))\n"),
         UNREADABLE,
+    ),
+    Row(
+        "B1e",
+        "print a fake score, and something in front of the true one",
+        "inside",
+        code(f"print({LIE!r} + chr(10) + '#', end='', flush=True)\n"),
+        HIDDEN,
+    ),
+    Row(
+        "B1f",
+        "the same from a process of its own",
+        "piped",
+        code(f"import os\nopen(f'/proc/{{os.getppid()}}/fd/1', 'w').write({LIE!r} + '\\n#')\n"),
+        HIDDEN,
     ),
     Row(
         "B3",

@@ -125,6 +125,22 @@ ROWS = [
     Row("G8b", "plant CLAUDE.md", "piped", plant("src/CLAUDE.md"), PLANTED),
     Row("G8c", "plant .mcp.json", "piped", plant("src/.mcp.json"), PLANTED),
     Row("G8d", "plant editor rules", "piped", plant("src/.cursorrules"), PLANTED),
+    Row("G8e", "plant an editor's tasks", "piped", plant("src/.vscode/tasks.json", "{}"), PLANTED),
+    Row(
+        "G8f",
+        "hide a line from whoever reads the patch",
+        "piped",
+        'add("src/solve.py", "\\nX = 1  # \\u202e x\\u2066\\n")\n',
+        Named("scope_error", says="hides what a reader would see"),
+    ),
+    Row(
+        "G8g",
+        "hide the patch: a byte that makes it binary",
+        "piped",
+        'write("src/other.txt", "x" + chr(0) + "\\n")\nmark()\n',
+        Named("scope_error", says="hides what a reader would see"),
+        ("src/other.txt", "src/solve.py"),
+    ),
     Row(
         "G10",
         "plant an agent's permissions",

@@ -36,6 +36,11 @@ def wrong(q: Quarantine, files: dict[str, bytes], scope: str = "src/") -> list[s
         ("src/a.so", b"\x7fELF", ["compiled_file"]),
         ("src/A.PYC", b"", ["compiled_file"]),
         ("src/app.py", f"K = '{KEY}'".encode(), ["secret_committed"]),
+        ("src/app.py", "X = 1  # \u202e)nim(tni\n".encode(), ["hidden_text"]),
+        ("src/new.js", b"run()  // \0\n", ["hidden_text"]),
+        ("src/app.py", b"print('\x1b[2K')\n", ["hidden_text"]),
+        ("src/page.txt", "\f\t\r\n ümlaut \u200d\n".encode(), []),
+        ("src/picture.png", b"\x89PNG\r\n\x1a\n\0\0\xff", []),
         ("src/app.py", b"K = 'AKIAQ3EGRIZ5KWTLMN7X'", ["secret_committed"]),
     ],
 )
@@ -58,3 +63,12 @@ def test_imports_of_sealed_files_less_what_may_be_changed(quarantine: Quarantine
     entries = quarantine.entries(commit)
     found = imported_modules(quarantine, entries, [*files, "src/app.py"], Scope(["src/"]))
     assert found == {"json", "os", "far"}
+
+
+def test_what_stood_there_before_is_not_blamed_on_a_candidate(quarantine: Quarantine) -> None:
+    base = candidate(quarantine, {"src/codes.py": b"RESET = '\x1b[0m'\n"})
+    more = quarantine.store(b"RESET = '\x1b[0m'\nBOLD = '\x1b[1m'\n")
+    changed = tree_with(quarantine, base, [], {"src/codes.py": ("100644", more)})
+    after = quarantine.commit_tree(changed, [base], "x", "2024-01-01T00:00:00Z")
+    changes = changes_between(quarantine, base, after)
+    assert list(content_violations(quarantine, changes, Scope(["src/"]), Redactor([]))) == []
