@@ -24,7 +24,7 @@ from selfimprove.redaction import Redactor, is_secret, named_like_secrets
 from selfimprove.review.gates import policy as gate_policy
 from selfimprove.room.job import RoomSpec
 from selfimprove.room.layers import Layers
-from selfimprove.room.network import in_words
+from selfimprove.room.network import network_in_words
 from selfimprove.room.room import Room
 from selfimprove.site import Site, holdout_files
 from selfimprove.store.attempts import Attempts
@@ -241,7 +241,7 @@ def fingerprint_now(site: Site, deps: Deps, facts: Facts) -> Fingerprint:
             benchmark=_benchmark(site, quarantine, facts, seals),
             settings=_bearing(site),
             level=deps.workshop.tools.room.level,
-            network=in_words(network) if network != "none" else "",
+            network=network_in_words(network) if network != "none" else "",
             candidate=facts.how_run,
         )
     )

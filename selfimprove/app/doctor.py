@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from selfimprove.app.budget import expected_cost
 from selfimprove.app.common import where, with_environment
 from selfimprove.bench.failures import Failed
-from selfimprove.bench.inside import in_words
+from selfimprove.bench.inside import run_in_words
 from selfimprove.bench.opened import why_unknown
 from selfimprove.bench.seeds import seed_for
 from selfimprove.contracts.benchmark import Sample
@@ -22,7 +22,7 @@ from selfimprove.errors import ConfigError, UserError
 from selfimprove.process import StopToken
 from selfimprove.room import cgroups
 from selfimprove.room.isolation import probe
-from selfimprove.room.network import in_words
+from selfimprove.room.network import network_in_words
 from selfimprove.room.unstopped import unstopped
 from selfimprove.session import prepare_root
 from selfimprove.setup.begin import (
@@ -128,7 +128,7 @@ def _room(site: Site) -> Iterator[Check]:
     room = open_room(site, StopToken())
     settings = site.config.settings
     network = settings.sandbox.network
-    yield Check("network", "ok" if network == "none" else "note", in_words(network))
+    yield Check("network", "ok" if network == "none" else "note", network_in_words(network))
     if settings.services:
         names = ", ".join(one.name for one in settings.services)
         yield Check("services", "ok", f"{names}: started before every measurement")
@@ -185,7 +185,7 @@ def _canaries(site: Site) -> Iterator[Check]:
 def _candidate(facts: Facts) -> Check:
     """How the benchmark was seen to run the candidate."""
     grade: Grade = "ok" if facts.how_run == "apart" else "note"
-    return Check("candidate", grade, in_words(facts.how_run, facts.inside is not None))
+    return Check("candidate", grade, run_in_words(facts.how_run, facts.inside is not None))
 
 
 def _baseline(deps: Deps, facts: Facts) -> tuple[list[Sample], Facts]:

@@ -143,7 +143,7 @@ def how_run(form: str, inside: Inside | None, in_scope: Callable[[str], bool]) -
     return "in-process" if form in TESTING else "unknown"
 
 
-def in_words(how: HowRun, followed: bool) -> str:
+def run_in_words(how: HowRun, followed: bool) -> str:
     """The label as it is told to a person."""
     if how == "apart":
         return "apart: in a process of its own, as far as was seen"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from selfimprove import resources
-from selfimprove.bench.inside import in_words
+from selfimprove.bench.inside import run_in_words
 from selfimprove.bench.stats import mean
 from selfimprove.contracts.history import HistoryRecord, Loser
 from selfimprove.contracts.merge import MergeReport
@@ -190,7 +190,7 @@ def _notes(state: State) -> Iterable[str]:
         lost = numbers.count(state.repeated_calls, "agent call")
         yield f"{lost} lost in a crash and made again, booked twice."
     if state.facts and state.facts.how_run not in ("", "apart"):
-        told = in_words(state.facts.how_run, state.facts.inside is not None)
+        told = run_in_words(state.facts.how_run, state.facts.inside is not None)
         yield f"The candidate was measured {told}. Read a win's patch before you take it."
     if state.facts and (apart := list(verdicts.disqualified(state))):
         plan, last = apart[-1]

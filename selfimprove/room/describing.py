@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from selfimprove.room.network import in_words
+from selfimprove.room.network import network_in_words
 
 if TYPE_CHECKING:
     from selfimprove.room.room import Room
@@ -25,7 +25,9 @@ def describe(room: Room) -> list[str]:
         "tree": f"{spec.target_top} shows the candidate, never your checkout",
         "read-only": ", ".join(map(str, room.visible.shown)) or "the system alone",
         "provided": "; ".join(shown) or "nothing",
-        "network": f"benchmarks: {in_words(sandbox.network)}; agents and deps_command: host",
+        "network": (
+            f"benchmarks: {network_in_words(sandbox.network)}; agents and deps_command: host"
+        ),
         "variables": ", ".join(spec.env_names) or "none of yours but PATH and toolchain homes",
         "agents": f"your environment; paths: {', '.join(named) or 'none more'}",
     }

@@ -92,6 +92,6 @@ def _is_address(host: str) -> bool:
         return False
 
 
-def in_words(network: str | list[str]) -> str:
+def network_in_words(network: str | list[str]) -> str:
     """How a setting reads to a person."""
     return network if isinstance(network, str) else f"to {', '.join(network) or 'nothing'}"

@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from selfimprove.bench.inside import bootstrapped, how_run, in_words
+from selfimprove.bench.inside import bootstrapped, how_run, run_in_words
 from selfimprove.contracts.settings import BudgetSettings, Settings
-from selfimprove.room.network import in_words
+from selfimprove.room.network import network_in_words
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,12 @@ def trust_facts(settings: Settings, level: str, mounts: Sequence[str] = ()) -> T
     return TrustFacts(
         commands=tuple(_commands(settings)),
         mounts=(*_mounts(settings), *mounts),
-        network=in_words(network),
+        network=network_in_words(network),
         variables=tuple(sorted(set(names))),
         agents=tuple(_agents(settings.agents, settings.number_of_agents)),
         budget=tuple(_budget(settings.budget)),
         sandbox=f"{level} (sandbox.mode {settings.sandbox.mode})",
-        candidate=in_words(
+        candidate=run_in_words(
             how_run(settings.benchmark_format, None, lambda _: False),
             bool(bootstrapped(settings.benchmark_command)),
         ),

@@ -13,7 +13,7 @@ from room_machine import Machine, contained_only
 
 from selfimprove.errors import ConfigError, ToolError
 from selfimprove.room.job import Job
-from selfimprove.room.network import Port, in_words, ways_out
+from selfimprove.room.network import Port, network_in_words, ways_out
 
 ASK = """
 import socket, sys
@@ -142,4 +142,4 @@ def test_where_each_host_is_found_inside() -> None:
     )
     assert "127.0.1.2 db.example\n127.0.1.3 cache.example\n" in ways.hosts()
     assert ways_out("host").ports == ()
-    assert in_words(["a:1", "/b"]) == "to a:1, /b"
+    assert network_in_words(["a:1", "/b"]) == "to a:1, /b"
