@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Literal, Self
 
-from selfimprove import proctree
+from selfimprove import deathwatch, proctree
 from selfimprove.errors import Stopped
 from selfimprove.outputs import Kept, Log, disk_usage
 from selfimprove.redaction import Redactor
@@ -184,6 +184,7 @@ def run_child(child: Child, stop: StopToken | None = None) -> Outcome:
 def _start(child: Child) -> tuple[subprocess.Popen[bytes], proctree.Tree]:
     if not child.contained:
         proctree.become_reaper()
+        proctree.spare(deathwatch.watcher())
     with proctree.START_LOCK, proctree.held_to(child.cpus):
         popen = subprocess.Popen(
             child.argv,
@@ -196,6 +197,8 @@ def _start(child: Child) -> tuple[subprocess.Popen[bytes], proctree.Tree]:
             pass_fds=child.pass_fds,
             start_new_session=True,
         )
+        if not child.contained:
+            deathwatch.begun(popen.pid)
         return popen, proctree.Tree(popen.pid, child.contained)
 
 
@@ -204,6 +207,8 @@ def _forget(popen: subprocess.Popen[bytes], tree: proctree.Tree) -> None:
         tree.kill()
     popen.wait()
     tree.forget()
+    if not tree.contained:
+        deathwatch.ended(popen.pid)
 
 
 def _why_not(child: Child, error: OSError | ValueError) -> str:

@@ -29,6 +29,7 @@ START_LOCK = threading.Lock()
 """Held while a child is started and registered, and while orphans are told apart."""
 _live: dict[int, Tree] = {}
 _reaping = False
+_spared: set[int] = set()
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ class Tree:
             strangers = [
                 seen
                 for seen in map(_look, _children(os.getpid()))
-                if seen and seen.session != mine and seen.pid not in _live
+                if seen and seen.session != mine and not {seen.pid} & (_live.keys() | _spared)
             ]
             return [seen for seen in strangers if self._claims(seen)]
 
@@ -204,6 +205,11 @@ def kill_all() -> None:
     for tree in list(_live.values()):
         for seen in tree.descendants([tree.pid]):
             _kill(seen.pid, signal.SIGKILL)
+
+
+def spare(pid: int) -> None:
+    """This child of ours is nobody's orphan."""
+    _spared.add(pid)
 
 
 def become_reaper() -> None:

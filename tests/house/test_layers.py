@@ -10,7 +10,7 @@ from .source import PACKAGE, Import, imports, modules
 LAYERS = """
 errors
 contracts
-words names places expressions markdown resources proctree redaction
+words names places expressions markdown resources deathwatch proctree redaction
 outputs
 ideas harness process
 config goalfile
@@ -35,7 +35,12 @@ LEVEL = {room: level for level, line in enumerate(LAYERS.split("\n")) for room i
 # Packages that one file alone may use, so that what they can do is done in one way.
 KEPT_IN = {
     "git": {"selfimprove.vcs.git"},
-    "subprocess": {"selfimprove.process", "selfimprove.proctree", "selfimprove.vcs.git"},
+    "subprocess": {
+        "selfimprove.deathwatch",
+        "selfimprove.process",
+        "selfimprove.proctree",
+        "selfimprove.vcs.git",
+    },
     "multiprocessing": set(),
     "sqlite3": set(),
     "pickle": set(),
