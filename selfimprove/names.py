@@ -34,6 +34,11 @@ class RefNames:
         return "" if self.topic == "default" else f"{self.topic}/"
 
 
+def record_ref(topic: str) -> str:
+    """The full ref under which a run's documents are kept in its target; no branch."""
+    return f"refs/selfimprove/{topic}"
+
+
 def branch(name: str) -> str:
     """A branch's full ref."""
     return f"refs/heads/{name}"

@@ -20,8 +20,10 @@ from selfimprove.contracts.settings import Settings
 from selfimprove.deps import Deadline, Deps
 from selfimprove.errors import ConfigError, Stopped
 from selfimprove.loop import EXIT_CODES, Observer, Run, stopped, until_stopped
+from selfimprove.places import FOLDER
 from selfimprove.process import Child, StopToken, base_env, run_child
 from selfimprove.publisher import Move, Order
+from selfimprove.safekeeping import Keeper
 from selfimprove.setup.begin import (
     Settling,
     facts_of,
@@ -43,9 +45,10 @@ from selfimprove.site import Site
 from selfimprove.steps import lost
 from selfimprove.steps.stop_check import why_stop
 from selfimprove.store import lock
-from selfimprove.store.files import write_whole
-from selfimprove.store.journal import Journal
-from selfimprove.store.record import load
+from selfimprove.store.files import leftovers, write_whole
+from selfimprove.store.journal import Journal, segment_numbers
+from selfimprove.store.layout import Layout, folders_of_record
+from selfimprove.store.record import envelopes, load
 from selfimprove.store.state import State
 from selfimprove.store.writer import Writer
 from selfimprove.wiring import (
@@ -96,7 +99,8 @@ def take_on(site: Site, asked: Asked, stop: StopToken) -> Outcome:
     """Start a run or go on with it until it stops; raises UserError."""
     with lock.held(site.layout.lock), _stop_file(site.layout.stop_file, stop):
         prepare_root(site)
-        run = open_run(site, asked.observers)
+        keeper = Keeper(site.target.git, site.topic, site.layout, asked.say)
+        run = open_run(site, [*asked.observers, keeper])
         control_ = Control(stop, asked.deadline, asked.say)
         refuse_other_metric(site, run.state)
         finished = _finished(run.state, site.config.settings)
@@ -121,12 +125,17 @@ def take_on(site: Site, asked: Asked, stop: StopToken) -> Outcome:
         return Outcome(state, deps, EXIT_CODES.get(state.status, 0))
 
 
+def prepare_folder(layout: Layout) -> None:
+    """Make the root's folder, and the .gitignore that keeps all roots of a target out of git."""
+    layout.root.mkdir(parents=True, exist_ok=True)
+    ignore = layout.root.parent / ".gitignore"
+    if layout.root.parent.name == FOLDER and not ignore.exists():
+        write_whole(ignore, b"*\n")
+
+
 def prepare_root(site: Site) -> None:
     """Make the root, kept out of git by a .gitignore of its own, with the goal in force."""
-    site.layout.root.mkdir(parents=True, exist_ok=True)
-    ignore = site.layout.root.parent / ".gitignore"
-    if site.layout.root.parent.name == ".selfimprove" and not ignore.exists():
-        write_whole(ignore, b"*\n")
+    prepare_folder(site.layout)
     text = site.goal_text.encode()
     if not site.layout.goal.is_file() or site.layout.goal.read_bytes() != text:
         write_whole(site.layout.goal, text)
@@ -142,6 +151,8 @@ def open_run(site: Site, observers: Sequence[Observer]) -> Run:
     if state.facts is not None:
         trace = state.facts.run_id
         journal = Journal(layout.journal, trace)
+    for path in leftovers(*folders_of_record(layout, state.number)):
+        path.unlink()
     writer = Writer(layout.root)
     if state.facts is not None:
         writer.catch_up(state, last)
@@ -312,7 +323,7 @@ def _open(run: Run, site: Site, asked: Asked) -> None:
                 "source": str(site.config.sources.get(name, "settings")),
             }
             run.append(control("setup", "config_change", iteration=state.number, details=details))
-    lost = sum(deed.tool == "agent.ask" for deed in state.open_deeds.values())
+    lost = len(list(lost_calls(site.layout, state)))
     run.append(
         control(
             "setup",
@@ -326,6 +337,17 @@ def _open(run: Run, site: Site, asked: Asked) -> None:
             repeated_calls=lost,
         )
     )
+
+
+def lost_calls(layout: Layout, state: State) -> Iterator[str]:
+    """Agent calls that were in flight when the last process died, and whose reply was not kept."""
+    asked = {deed.seq: name for name, deed in state.open_deeds.items()}
+    for envelope in envelopes(layout, max(segment_numbers(layout.journal), default=0)):
+        payload = envelope.payload
+        if envelope.seq not in asked or payload.get("tool") != "agent.ask":
+            continue
+        if not (layout.replies / f"{payload['args'].get('request')}.json").is_file():
+            yield asked[envelope.seq]
 
 
 @contextmanager

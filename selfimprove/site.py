@@ -15,7 +15,7 @@ from selfimprove.contracts.goal import Goal
 from selfimprove.errors import ConfigError, TargetError
 from selfimprove.goalfile import checked_copy, find_goal, read_goal, read_text
 from selfimprove.harness import Harness, read_harness
-from selfimprove.names import RefNames, branch, tag
+from selfimprove.names import RefNames, branch, record_ref, tag
 from selfimprove.places import private_of, root_of
 from selfimprove.process import base_env
 from selfimprove.store.layout import Layout
@@ -199,6 +199,13 @@ def refuse_blocked(site: Site, slug: str) -> None:
     """Raise TargetError where a ref of the target leaves no room for this run's own."""
     names = site.names(slug)
     improve = branch(names.improve)
+    record = record_ref(site.topic)
+    if record in read_refs(site.target.git, record):
+        raise TargetError(
+            f"{record} holds the record of a run whose folder is gone",
+            f"`selfimprove resume` restores it; to begin anew: `git update-ref -d {record}`, "
+            "or another --topic",
+        )
     wanted = [improve, tag(names.archive(1, "executor_1"))]
     blocking = blocked_names(site.target, wanted)
     if blocking:

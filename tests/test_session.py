@@ -32,7 +32,7 @@ def git_files(play: Rehearsal) -> dict[str, bytes]:
         if path.is_file()
         and not path.relative_to(folder)
         .as_posix()
-        .startswith(("objects/", "refs/heads/improve/", "refs/tags/archive/"))
+        .startswith(("objects/", "refs/heads/improve/", "refs/tags/archive/", "refs/selfimprove/"))
     }
 
 
@@ -64,7 +64,7 @@ def test_a_dirty_target_is_left_as_it_is_byte_for_byte(stage: Stage) -> None:
     assert not (play.repository.path / "HOOK-RAN").exists()
     new = {ref for ref in play.refs() if ref not in refs}
     tags = {f"refs/tags/archive/round_{n}_executor_2" for n in (1, 2)}
-    assert new == {IMPROVE, *tags}
+    assert new == {IMPROVE, *tags, "refs/selfimprove/default"}
     assert refs.items() <= play.refs().items()
 
 

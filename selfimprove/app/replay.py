@@ -10,6 +10,7 @@ from selfimprove.contracts.envelope import Envelope
 from selfimprove.errors import ConfigError
 from selfimprove.places import root_of
 from selfimprove.steps.replaying import Known, differences
+from selfimprove.store.archive import read_anchor
 from selfimprove.store.attempts import Attempts
 from selfimprove.store.fold import fold_one
 from selfimprove.store.journal import last_checkpoint
@@ -26,8 +27,15 @@ def replay(options: ReplayOptions) -> int:
     """Compare every decision of a round with what its records lead to; 1 where one differs."""
     top = options.root or root_of(open_target(options.repo).top, options.topic)
     layout = Layout(top.absolute())
+    anchor = read_anchor(layout)
+    if anchor and options.round <= anchor.round:
+        raise ConfigError(
+            f"round {options.round} cannot be replayed: rounds to {anchor.round} are archived",
+            f"replay one from round {anchor.round + 1} on",
+        )
     lines = envelopes(layout, options.round)
-    before = envelopes(layout, options.round - 1)
+    follows = anchor is not None and options.round == anchor.round + 1
+    before = [anchor.last()] if anchor and follows else envelopes(layout, options.round - 1)
     saved = last_checkpoint(before)
     if not lines or saved is None:
         raise ConfigError(

@@ -20,14 +20,17 @@ from selfimprove.app.common import (
 )
 from selfimprove.app.detach import detach
 from selfimprove.app.plan import dry_run
+from selfimprove.app.restoring import bring_back
+from selfimprove.contracts.base import utc_now
 from selfimprove.contracts.settings import Limit
 from selfimprove.deps import Deadline
-from selfimprove.errors import ConfigError, Stopped, TargetError, ToolError
+from selfimprove.errors import Stopped, TargetError, ToolError
 from selfimprove.loop import Observer
 from selfimprove.process import StopToken, signals_to
 from selfimprove.report.live import JsonLines, PlainLines, View
 from selfimprove.report.sources import read_history, read_reports
 from selfimprove.report.summary import Sources, render
+from selfimprove.safekeeping import Keeper
 from selfimprove.session import Asked, ChartKeeper, Outcome, draw_chart, take_on
 from selfimprove.setup.goal_change import GoalWatch
 from selfimprove.site import Site, open_site
@@ -74,12 +77,7 @@ def run(options: RunOptions) -> int:
 
 def resume(options: RunOptions) -> int:
     """Go on with a run that was stopped; the same as run, where there is one."""
-    site = open_site(where(options), run_flags(options))
-    if not site.layout.journal.is_dir():
-        raise ConfigError(
-            f"{site.layout.root}: no run to resume",
-            f"start one with `selfimprove run {options.repo}`",
-        )
+    bring_back(options)
     return run(options)
 
 
@@ -130,6 +128,8 @@ def hand_over(site: Site, outcome: Outcome, options: RunOptions) -> int:
         say(f"the chart could not be drawn: {problem}" if problem else f"chart: {picture}")
         text = summary(site, outcome)
         write_whole(site.layout.summary, text.encode())
+        keeper = Keeper(site.target.git, site.topic, site.layout, say)
+        keeper.keep(outcome.state, utc_now(), whole=True)
         if not options.json:
             with suppress(OSError, ValueError):  # whoever was to read it may have gone
                 print(text, end="", flush=True)  # noqa: T201

@@ -29,6 +29,8 @@ COMMANDS = {
     "config": ("selfimprove.cli.config", "Each setting, and where it came from."),
     "benchmark": ("selfimprove.cli.benchmark", "Run the benchmark: score, spread, smallest gain."),
     "validate": ("selfimprove.cli.validate", "Check the record; rebuild its documents."),
+    "clean": ("selfimprove.cli.clean", "Take away what a run left: trees, clone, old logs."),
+    "prune": ("selfimprove.cli.prune", "Archive the journal of rounds long ago."),
     "replay": ("selfimprove.cli.replay", "Derive a round's decisions again, and compare."),
     "export": ("selfimprove.cli.export", "The schemas of every document."),
     "doctor": ("selfimprove.cli.doctor", "Check this machine, the target and the agents."),

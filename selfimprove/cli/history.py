@@ -19,11 +19,19 @@ if TYPE_CHECKING:
     from selfimprove.contracts.base import Direction
     from selfimprove.contracts.history import HistoryRecord, Loser
 
+SHOWN = 100
+"""Rounds in a table for a person; JSON has all of them."""
+
 
 @click.command("history")
 @repo_argument
 @where_options
-@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N rounds.")
+@click.option(
+    "--last",
+    type=click.IntRange(1),
+    metavar="N",
+    help="The last N rounds; as a table 100, if not given.",
+)
 @json_option
 def command(where: Where, last: int | None, as_json: bool) -> None:
     """What every round tried, and what came of it.
@@ -36,7 +44,7 @@ def command(where: Where, last: int | None, as_json: bool) -> None:
     from selfimprove.store.record import load_state
 
     layout = where.layout()
-    records = read_history(layout)[-(last or 0) :]
+    records = read_history(layout, last or (0 if as_json else SHOWN))
     if as_json:
         echo_json([record.document() for record in records])
         return
@@ -44,6 +52,8 @@ def command(where: Where, last: int | None, as_json: bool) -> None:
         click.echo("no round has ended yet")
         return
     facts = load_state(layout).facts
+    if not last and (earlier := records[0].iteration - 1) > 0:
+        click.echo(f"{earlier} earlier rounds: --last {earlier + len(records)} shows them too")
     _print(records, facts.direction if facts else "higher_is_better")
 
 

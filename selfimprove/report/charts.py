@@ -31,6 +31,8 @@ COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8
 MARKERS = ("o", "s", "^", "D", "v", "P", "p", "h")
 INK, FAINT, BEST, TARGET = "#222222", "#8a8a8a", "#1a1a1a", "#b5179e"
 CHEAT = "#c1121f"
+MANY = 1_000
+"""Markers of a kind that are drawn as a picture in a .svg too: each is an element there."""
 FEW = 6
 """Scores off the view that are written out."""
 STYLE: dict[Any, Any] = {
@@ -131,6 +133,7 @@ def _attempts(axes: Axes, history: ScoreHistory, view: View) -> None:
                 linewidth=1.3 if wins else 0.5,
                 alpha=1.0 if wins else 0.75,
                 zorder=5 if wins else 3,
+                rasterized=len(chosen) > MANY,
             )
         _whiskers(axes, shown, view, colour)
         axes.scatter([], [], s=34, marker=marker, color=colour, label=_short(family))

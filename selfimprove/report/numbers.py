@@ -34,6 +34,16 @@ def _number(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def size(bytes_: int) -> str:
+    """`412 B`, `3.1 kB`, `2.7 GB`."""
+    value, unit = float(bytes_), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+
+
 def interval(bounds: tuple[float, float] | None, unit: str = "") -> str:
     """`118.2 to 119.1 ms`, or nothing."""
     if bounds is None:

@@ -48,12 +48,12 @@ def read_rows(root: Layout, path: str, record: type[R]) -> list[R]:
     return [record.parse(row, f"{file}: row {number}") for number, row in enumerate(rows, 1)]
 
 
-def _numbered(root: Layout, pattern: str, record: type[R]) -> list[R]:
+def _numbered(root: Layout, pattern: str, record: type[R], last: int = 0) -> list[R]:
     def number(file: Path) -> int:
         found = _NUMBER.search(file.relative_to(root.root).as_posix())
         return int(found[1]) if found else 0
 
-    files = sorted(root.root.glob(pattern), key=lambda file: (number(file), file.name))
+    files = sorted(root.root.glob(pattern), key=lambda file: (number(file), file.name))[-last:]
     return [record.parse_json(file.read_bytes(), str(file)) for file in files]
 
 
@@ -62,9 +62,9 @@ def read_reports(root: Layout) -> list[MergeReport]:
     return _numbered(root, "state/merge_reports/round_*.json", MergeReport)
 
 
-def read_history(root: Layout) -> list[HistoryRecord]:
-    """Every history record, in order of rounds."""
-    return _numbered(root, "state/iteration_history/round_*.json", HistoryRecord)
+def read_history(root: Layout, last: int = 0) -> list[HistoryRecord]:
+    """Every history record, or so many of the last ones, in order of rounds."""
+    return _numbered(root, "state/iteration_history/round_*.json", HistoryRecord, last)
 
 
 def read_results(root: Layout) -> list[BenchmarkResult]:

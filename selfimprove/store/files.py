@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic_core import to_json
+
+_UNFINISHED = re.compile(r"\..+\.[a-z0-9_]{8}")
+"""Names as `tempfile` makes them for a file that is being written."""
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -56,6 +60,20 @@ def remove(path: Path) -> None:
         return
 
 
+def tail(path: Path, many: int) -> bytes:
+    """The last bytes of a file."""
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - many))
+        return file.read(many)
+
+
+def leftovers(*folders: Path) -> list[Path]:
+    """Temporary files in these folders that a process left when it was killed while writing."""
+    there = [folder for folder in folders if folder.is_dir()]
+    found = [path for folder in there for path in folder.glob(".*.????????")]
+    return sorted(path for path in found if _UNFINISHED.fullmatch(path.name))
+
+
 def json_bytes(document: Any) -> bytes:
     """A document as it is written: indented by two, UTF-8, a newline at the end."""
     # the standard library has no fast encoder that indents
@@ -73,6 +91,15 @@ _OPEN, _SEPARATOR, _CLOSE = b"[\n", b",\n", b"\n]\n"
 def array_bytes(rows: Sequence[bytes]) -> bytes:
     """A JSON array with one row a line."""
     return _OPEN + _SEPARATOR.join(rows) + _CLOSE if rows else b"[]\n"
+
+
+def rows_of(data: bytes) -> list[bytes]:
+    """The rows of a document that grows by rows: an array as written here, or a row a line."""
+    if data == b"[]\n":
+        return []
+    if data.startswith(_OPEN) and data.endswith(_CLOSE):
+        return data[len(_OPEN) : -len(_CLOSE)].split(_SEPARATOR)
+    return data.splitlines()
 
 
 def spliced(before: bytes, rows: Sequence[bytes]) -> bytes | None:

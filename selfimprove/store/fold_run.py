@@ -23,8 +23,9 @@ def begun(state: State, envelope: Envelope, payload: dict[str, Any]) -> State:
 
 
 def trusted(state: State, _: Envelope, payload: dict[str, Any]) -> State:
-    """`trusted`: a person confirmed what would run, bound to its digest."""
-    return with_settings(changed(state, trust=payload["digest"]), trust_confirmed=True)
+    """`trusted`: a person confirmed what would run, bound to its digest; empty: taken back."""
+    confirmed = bool(payload["digest"])
+    return with_settings(changed(state, trust=payload["digest"]), trust_confirmed=confirmed)
 
 
 def baselined(state: State, envelope: Envelope, payload: dict[str, Any]) -> State:

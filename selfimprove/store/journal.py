@@ -15,6 +15,8 @@ from selfimprove.contracts.envelope import FIRST_PREV, Draft, Envelope
 from selfimprove.errors import ContractError
 from selfimprove.store.files import sync_folder
 
+ANCHOR = "anchor.json"
+"""What is left of segments that were pruned."""
 _SEGMENT = re.compile(r"round_(\d+)\.jsonl")
 
 
@@ -104,6 +106,10 @@ class Journal:
         self._closed = is_checkpoint(envelope)
         return envelope
 
+    def is_open_for(self, number: int) -> bool:
+        """Whether lines are still added to this segment."""
+        return self.number == number and not self._closed
+
     def preview(self, draft: Draft) -> Envelope:
         """The envelope that a message would become if it were appended now."""
         return Envelope(
@@ -146,12 +152,22 @@ def mend(path: Path) -> int:
     return len(data) - whole
 
 
-def chained(folder: Path) -> Iterator[tuple[str, str]]:
-    """Check the chain of the whole journal; yields (where, what is wrong), nothing when sound."""
-    prev, seq = FIRST_PREV, 0
-    for number in segment_numbers(folder):
+def chained(
+    folder: Path, after: tuple[int, str, int] = (-1, FIRST_PREV, 0)
+) -> Iterator[tuple[str, str]]:
+    """Check the chain of the whole journal; yields (where, what is wrong), nothing when sound.
+
+    Where it was pruned it begins `after` a segment: its number, its last line's digest and seq.
+    """
+    first, prev, seq = after
+    numbers = [number for number in segment_numbers(folder) if number > first]
+    if numbers and numbers != list(range(first + 1, first + 1 + len(numbers))):
+        gone = sorted({*range(first + 1, numbers[-1])} - {*numbers})
+        yield f"round_{gone[0]}.jsonl", "missing"
+    for number in numbers:
         path = folder / f"round_{number}.jsonl"
-        if not path.read_bytes().endswith(b"\n"):
+        data = path.read_bytes()
+        if not data.endswith(b"\n") and (data or number != numbers[-1]):
             yield path.name, "torn or empty last line"
         try:
             prev, seq = yield from _links(path, prev, seq)
@@ -182,7 +198,7 @@ def ensure_chained(folder: Path, numbers: Sequence[int]) -> None:
     written = [path for path in paths[-3:] if read_lines(path)]  # the newest may be torn or empty
     if not written:
         return
-    prev, seq = FIRST_PREV, 0
+    prev, seq = _anchored(folder)
     if len(written) > 1:
         lines = read_lines(written[-2])
         where = f"{written[-2].name}:{len(lines)}"
@@ -193,6 +209,18 @@ def ensure_chained(folder: Path, numbers: Sequence[int]) -> None:
         raise _broken(folder, error.what) from None
     if broken is not None:
         raise _broken(folder, ": ".join(broken))
+
+
+def _anchored(folder: Path) -> tuple[str, int]:
+    """Digest and number of the line before the first segment: the last one that was pruned."""
+    path = folder / ANCHOR
+    if not path.is_file():
+        return FIRST_PREV, 0
+    try:
+        line = str(json.loads(path.read_bytes())["line"]).encode()
+    except (ValueError, KeyError, TypeError):
+        raise _broken(folder, f"{ANCHOR}: not an anchor") from None
+    return digest(line), _decoded(folder, line, ANCHOR).seq
 
 
 def _decoded(folder: Path, line: bytes, where: str) -> Envelope:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,6 +80,8 @@ BASELINE = "tracking/baseline.json"
 AGENT_SETTINGS = "state/agent-settings.json"
 ITERATION_STATE = "state/iteration_state.json"
 RUN_REPORT = "state/run.json"
+CHART = "tracking/progress.png"
+PICTURE = "tracking/progress.svg"
 
 
 def brief_path(number: int) -> str:
@@ -109,3 +112,32 @@ def merge_report_path(number: int) -> str:
 def history_path(number: int) -> str:
     """A round's history record, below the root."""
     return f"state/iteration_history/round_{number}.json"
+
+
+def round_files(root: Layout, number: int) -> Iterator[Path]:
+    """Where a round's own files are, or would be; kept replies are named by its journal alone."""
+    yield root.segment(number)
+    for path in (brief_path(number), merge_report_path(number), history_path(number)):
+        yield root.root / path
+    for folder in ("plans", "state/plan_archive", "state/results"):
+        yield from sorted((root.root / folder / f"round_{number}").glob("*.json"))
+
+
+def single_files(root: Layout) -> Iterator[Path]:
+    """Where the documents that a run has one of are, or would be."""
+    for path in (AGENT_SETTINGS, ITERATION_STATE, RUN_REPORT, BASELINE, EVENTS, RAW_DATA):
+        yield root.root / path
+    for path in (CHART, PICTURE):
+        yield root.root / path
+    yield root.summary
+    yield from (root.settings, root.goal, root.harness, root.ideas)
+
+
+def folders_of_record(root: Layout, number: int) -> Iterator[Path]:
+    """Where a run that is in this round writes documents; people write to none of them."""
+    yield root.root / "tracking"
+    yield root.root / "state"
+    if (root.root / "state").is_dir():
+        yield from (folder for folder in (root.root / "state").iterdir() if folder.is_dir())
+    for folder in ("plans", "state/plan_archive", "state/results"):
+        yield root.root / folder / f"round_{number}"

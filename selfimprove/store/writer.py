@@ -7,7 +7,7 @@ from pathlib import Path
 
 from selfimprove.contracts.envelope import Envelope
 from selfimprove.store import layout
-from selfimprove.store.files import appended, remove, spliced, write_whole
+from selfimprove.store.files import appended, remove, spliced, tail, write_whole
 from selfimprove.store.projections import Rows, documents, rows
 from selfimprove.store.rebuild import rebuild_rows
 from selfimprove.store.state import State
@@ -23,6 +23,8 @@ class Writer:
 
     def catch_up(self, state: State, segment: Iterable[Envelope]) -> None:
         """After a start: bring every document of the last segment up to date."""
+        if not all(map(self._is_whole, (layout.RAW_DATA, layout.EVENTS, layout.ATTEMPTS))):
+            rebuild_rows(self._root)
         everything = Rows([], [], [])
         for envelope in segment:
             more = rows(envelope)
@@ -31,6 +33,13 @@ class Writer:
             everything.attempts.extend(more.attempts)
         self._grow(everything)
         self._replace(state)
+
+    def _is_whole(self, path: str) -> bool:
+        """Whether a document that grows by rows ends as it is written; an index need not exist."""
+        file = self._root / path
+        if not file.exists():
+            return path == layout.ATTEMPTS
+        return tail(file, 2).endswith(b"\n" if path == layout.ATTEMPTS else b"]\n")
 
     def update(self, state: State, envelope: Envelope) -> None:
         """Write what one more envelope changed."""

@@ -48,11 +48,12 @@ def settled(play: Rehearsal) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for path, data in files(play.layout).items():
         rows = [json.loads(line) for line in data.splitlines()] if path.endswith("l") else None
-        found[path] = _stripped(json.loads(data) if rows is None else rows)
+        found[path] = stripped(json.loads(data) if rows is None else rows)
     if "state/run.json" in found:  # agents that worked at once came back in any order
         del found["state/run.json"]["spans"]
     for ref in play.refs():
-        found[ref] = story(play, ref)
+        if not ref.startswith("refs/selfimprove/"):  # has a commit more for each stop
+            found[ref] = story(play, ref)
     return found
 
 
@@ -62,9 +63,10 @@ def story(play: Rehearsal, ref: str) -> list[str]:
     return [re.sub(r"\b[0-9a-f]{40}\b", "", each[40:]) + each[:41] for each in told.split("\0")]
 
 
-def _stripped(value: Any) -> Any:
+def stripped(value: Any, volatile: frozenset[str] = VOLATILE) -> Any:
+    """Give the same document without what is volatile."""
     if isinstance(value, dict):
-        return {k: "" if k in VOLATILE else _stripped(v) for k, v in value.items()}
+        return {k: "" if k in volatile else stripped(v, volatile) for k, v in value.items()}
     if isinstance(value, list):
-        return [_stripped(each) for each in value]
+        return [stripped(each, volatile) for each in value]
     return value

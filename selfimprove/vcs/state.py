@@ -11,7 +11,7 @@ from pathlib import Path
 from selfimprove.vcs.refs import read_refs
 from selfimprove.vcs.target import Target
 
-_PUBLISHED = ("refs/heads/improve/", "refs/tags/archive/")
+_PUBLISHED = ("refs/heads/improve/", "refs/tags/archive/", "refs/selfimprove/")
 _OUR_ROOT = ".selfimprove"
 
 

@@ -18,7 +18,7 @@ store vcs
 room
 bench
 agents review
-site publisher workshop
+site publisher workshop safekeeping
 deps
 steps wiring
 setup loop report
