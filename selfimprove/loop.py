@@ -111,6 +111,9 @@ def until_stopped(run: Run, deps: Deps) -> State:
 
 def _one_step(run: Run, deps: Deps) -> None:
     if run.state.round is None or run.state.round.status == "completed":
+        if run.state.round is not None and run.journal.is_open_for(run.state.round.number):
+            _end_round_late(run, deps)
+            return
         stop = stop_check.why_stop(run.state, deps.config.settings, deps.deadline)
         if stop is not None:
             raise EndRun(*stop)
@@ -134,6 +137,17 @@ def _end_round(run: Run) -> None:
         run.close_segment(control(about, "checkpoint"))
     else:
         run.close_segment(stopped(run.state, current.decision, current.reason))  # type: ignore[arg-type]
+
+
+def _end_round_late(run: Run, deps: Deps) -> None:
+    """Close the segment of a round whose process died after its last line, before its checkpoint.
+
+    The limit that ended the run may have been raised since.
+    """
+    if stop_check.why_stop(run.state, deps.config.settings, deps.deadline) is not None:
+        _end_round(run)
+    else:
+        run.close_segment(control(f"round_{round_of(run.state).number}", "checkpoint"))
 
 
 def _stop(run: Run, status: RunStatus, reason: str) -> None:

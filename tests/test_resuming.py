@@ -282,3 +282,20 @@ def test_an_answer_at_the_second_try_is_not_asked_for_again(
     play.run(max_iterations=1)
     assert play.calls.count("round_1/researcher") == 3  # the failure alone is met once more
     assert play.document("state/research_briefs/round_1.json")["iteration"] == 1
+
+
+def test_a_round_that_died_before_its_checkpoint_has_a_segment_of_its_own(
+    stage: Callable[..., Rehearsal],
+) -> None:
+    def die(envelope: Envelope, _state: Any) -> None:
+        told = envelope.payload
+        if (told.get("event"), told.get("step")) == ("step_completed", "stop_check"):
+            raise Died
+
+    play = stage()
+    with pytest.raises(Died):
+        play.run([die], max_iterations=2)
+    assert play.run(max_iterations=2).state.wins_total == 2
+    assert findings(play.layout) == []
+    assert [line["payload"].get("event") for line in play.lines(1)][-1] == "checkpoint"
+    assert [line["payload"].get("event") for line in play.lines(2)].count("round_started") == 1
