@@ -9,7 +9,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; \
 	done)
 
-.PHONY: help demo test test-long test-adversarial misbehaving lint types check format wheel-check clean
+.PHONY: help demo test test-long test-adversarial test-crash misbehaving lint types check format wheel-check clean
 
 help:
 	@echo 'make demo         a real run on a bundled target: no key, no network while it runs'
@@ -17,6 +17,7 @@ help:
 	@echo 'make test-long    the tests that take longer'
 	@echo 'make test-adversarial  every known way to cheat, through the real loop'
 	@echo 'make misbehaving  200 rounds of random misbehaviour, after which nothing may be left'
+	@echo 'make test-crash  a kill at every point of a run, and 100 at any moment: about an hour'
 	@echo 'make check        lint and types; make lint, make types for one of them'
 	@echo 'make format       put the code into the form that lint asks for'
 	@echo 'make wheel-check  build the wheel, install it by itself, and run a round from it'
@@ -26,16 +27,19 @@ demo: $(VENV)/.installed
 	$(BIN)/selfimprove demo
 
 test: $(VENV)/.installed-dev
-	$(PYTEST) -m 'not long and not adversarial'
+	$(PYTEST) -m 'not long and not adversarial and not crash'
 
 test-long: $(VENV)/.installed-dev
-	$(PYTEST) -m 'long and not adversarial'
+	$(PYTEST) -m 'long and not adversarial and not crash'
 
 test-adversarial: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/adversarial
 
 misbehaving: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/misbehaving.py
+
+test-crash: $(VENV)/.installed-dev
+	$(PYTEST) -m crash
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

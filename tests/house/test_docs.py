@@ -23,7 +23,14 @@ from selfimprove.testing import a_request
 
 from .source import CHECKOUT
 
-PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/threats.md", "docs/room.md")
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "docs/threats.md",
+    "docs/room.md",
+    "docs/crashes.md",
+)
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 CODE_PATH = re.compile(
     r"`((?:selfimprove|skills|templates|tests|examples|benchmarks)/[\w./-]*|[\w.]+\.(?:py|md))`"
