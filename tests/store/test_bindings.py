@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import staging
 
 from selfimprove.contracts.benchmark import Binding, Sample
 from selfimprove.store.journal import digest, segment_numbers
@@ -22,12 +21,11 @@ FACTS = {"commit": "c", "tree": "t", "benchmark": "b", "settings": "s", "nonce":
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsal]:
-    with staging(tmp_path_factory.mktemp("bindings")) as build:
-        play = build()
-        play.run(max_iterations=1)
-        assert findings(play.layout) == []
-        yield play
+def played(module_stage: Stage) -> Rehearsal:
+    play = module_stage()
+    play.run(max_iterations=1)
+    assert findings(play.layout) == []
+    return play
 
 
 def forged(played: Rehearsal, folder: Path, edit: Callable[[list[Line]], None]) -> list[str]:
