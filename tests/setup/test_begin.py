@@ -9,7 +9,8 @@ from selfimprove.bench.measure import Measured
 from selfimprove.contracts.benchmark import Fingerprint, Sample
 from selfimprove.contracts.settings import Settings
 from selfimprove.setup.begin import RUNS, remeasure
-from selfimprove.store.state import Incumbent
+from selfimprove.store.state import Facts, Incumbent
+from selfimprove.testing.records import FACTS
 
 MARK = Fingerprint(
     protocol=1, machine="m", environment="e", benchmark="b", settings="s", level="off"
@@ -32,7 +33,7 @@ def seeds_of(command: str) -> list[int | None]:
     )
     state: Any = SimpleNamespace(
         incumbent=Incumbent(commit="c", score=2.0, sub_scores={}),
-        facts=SimpleNamespace(seed_key="k"),
+        facts=Facts.parse(FACTS, "facts"),
         number=3,
         fingerprint=MARK,
     )
