@@ -9,8 +9,8 @@ from pathlib import Path
 from selfimprove.contracts.envelope import FIRST_PREV, Envelope
 from selfimprove.errors import ContractError
 from selfimprove.store import layout
-from selfimprove.store.bindings import Bindings
 from selfimprove.store.archive import GROWING, Anchor, archived_rows, digest_of, read_anchor
+from selfimprove.store.bindings import Bindings
 from selfimprove.store.checked import misfit
 from selfimprove.store.files import array_bytes, write_whole
 from selfimprove.store.fold import fold_one
