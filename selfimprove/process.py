@@ -14,7 +14,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -304,7 +304,7 @@ class _Streams:
         self._popen = popen
         self._unsent = memoryview(child.stdin)
         self._log = Log(child.log, child.log_cap, child.redactor)
-        self._exit_fd = _exit_descriptor(popen.pid)
+        self._exit_fd = proctree.exit_descriptor(popen.pid)
         self._reading: dict[int, Kept] = {}
 
     def __enter__(self) -> Self:
@@ -370,15 +370,6 @@ class _Streams:
             self._selector.unregister(descriptor)
             assert self._popen.stdin is not None
             self._popen.stdin.close()
-
-
-def _exit_descriptor(pid: int) -> int | None:
-    """A descriptor that becomes readable when the process ends, where there is such a thing."""
-    if not hasattr(os, "pidfd_open"):
-        return None
-    with suppress(OSError):
-        return os.pidfd_open(pid)
-    return None
 
 
 @contextmanager

@@ -233,6 +233,15 @@ def collect(pid: int | None) -> None:
             time.sleep(0.001)
 
 
+def exit_descriptor(pid: int) -> int | None:
+    """A descriptor that becomes readable when the process ends, where there is such a thing."""
+    if not hasattr(os, "pidfd_open"):
+        return None
+    with suppress(OSError):
+        return os.pidfd_open(pid)
+    return None
+
+
 def _kill(pid: int, number: int) -> None:
     # gone meanwhile, or it changed its user: nothing we may do
     with suppress(ProcessLookupError, PermissionError):

@@ -28,7 +28,7 @@ ENTER_S = 20.0
 CHUNK = 1 << 16
 
 _ENTER = """
-import ctypes, fcntl, os, socket, struct, sys
+import ctypes, errno, fcntl, os, socket, struct, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
 def enter(descriptor, kind):
     if libc.setns(descriptor, kind):
@@ -37,6 +37,7 @@ net = os.open(f"/proc/{sys.argv[1]}/ns/net", os.O_RDONLY)
 NS_GET_USERNS, CLONE_NEWUSER, CLONE_NEWNET = 0xB701, 0x10000000, 0x40000000
 enter(fcntl.ioctl(net, NS_GET_USERNS), CLONE_NEWUSER)
 enter(net, CLONE_NEWNET)
+until = time.monotonic() + 5
 opened, own = [], socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for index, word in enumerate(sys.argv[3:]):
     address, port = word.rsplit(":", 1)
@@ -46,7 +47,14 @@ for index, word in enumerate(sys.argv[3:]):
         fcntl.ioctl(own, SIOCSIFADDR, struct.pack("16sHH4s8s", *asked))
     one = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
     one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    one.bind((address, int(port)))
+    while True:  # bubblewrap tells of its child before that has brought the loopback up
+        try:
+            one.bind((address, int(port)))
+            break
+        except OSError as error:
+            if error.errno != errno.EADDRNOTAVAIL or time.monotonic() > until:
+                raise
+            time.sleep(0.005)
     one.listen(128)
     opened.append(one)
 socket.send_fds(socket.socket(fileno=int(sys.argv[2])), [b"."], [one.fileno() for one in opened])

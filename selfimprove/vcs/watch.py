@@ -18,7 +18,7 @@ from selfimprove.vcs.git import Git
 from selfimprove.vcs.refs import read_refs
 from selfimprove.vcs.target import Target
 
-PUBLISHED = ("refs/heads/improve/", "refs/tags/archive/")
+PUBLISHED = ("refs/heads/improve/", "refs/tags/archive/", "refs/selfimprove/")
 """What runs publish, this one or another topic's."""
 _PUBLISHED_FOLDERS = frozenset({"heads/improve", "tags/archive"})
 TREE_SHARE = 100

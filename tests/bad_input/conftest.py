@@ -131,7 +131,9 @@ def git(cwd: Path, *args: str) -> str:
 
 
 def branches(repo: Path) -> list[str]:
-    return git(repo, "for-each-ref", "--format=%(refname)").splitlines()
+    """Every ref but those that keep the record, which no branch or tag tells of."""
+    refs = git(repo, "for-each-ref", "--format=%(refname)").splitlines()
+    return [ref for ref in refs if not ref.startswith("refs/selfimprove/")]
 
 
 def tracked(repo: Path, ref: str, path: str) -> str:
