@@ -218,7 +218,7 @@ ROWS = [
             "import atexit, os\n"
             f"atexit.register(lambda: os.write(1, b'\\r\\x1b[1A\\x1b[2K' + {LIE.encode()!r}))\n"
         ),
-        Harmless(),
+        UNREADABLE,
     ),
     Row(
         "B9b",
