@@ -39,7 +39,7 @@ from selfimprove.testing.repository import Repository, build_repository, goal_te
 
 AGENT = Path(__file__).with_name("misbehaving_agent.py")
 BENCHMARK = 'value=$(sh src/run) || exit 1\necho "{\\"score\\": $value}"\n'
-OURS = ("refs/heads/improve/", "refs/tags/archive/")
+OURS = ("refs/heads/improve/", "refs/tags/archive/", "refs/selfimprove/")
 PRIVATE = (*OURS, "refs/heads/experiment/", "refs/target/")
 SETTINGS = {
     "number_of_agents": 3,

@@ -68,7 +68,7 @@ def program(nonce: str) -> bytes:
 
 def new_nonce() -> str:
     """What a run's report begins with."""
-    return secrets.token_hex(16)
+    return secrets.token_bytes(16).hex()
 
 
 def read_report(report: bytes, nonce: str) -> Told | None:

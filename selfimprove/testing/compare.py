@@ -51,10 +51,20 @@ def settled(play: Rehearsal) -> dict[str, Any]:
         found[path] = stripped(json.loads(data) if rows is None else rows)
     if "state/run.json" in found:  # agents that worked at once came back in any order
         del found["state/run.json"]["spans"]
+        found["state/run.json"]["totals"]["calls"] -= _lost(play.layout)
     for ref in play.refs():
         if not ref.startswith("refs/selfimprove/"):  # has a commit more for each stop
             found[ref] = story(play, ref)
     return found
+
+
+def _lost(layout: Layout) -> int:
+    """Give how many calls of a process that ended were booked, and made again."""
+    lines = [
+        line for file in layout.journal.glob("*.jsonl") for line in file.read_text().split("\n")
+    ]
+    told = [json.loads(line)["payload"] for line in lines if '"kind":"lost"' in line]
+    return sum(int(each["metrics"]["calls"]) for each in told)
 
 
 def story(play: Rehearsal, ref: str) -> list[str]:

@@ -125,7 +125,7 @@ class Git:
                 istream=source,
                 as_process=True,
                 env=environment(users_config=self._users_config),
-                start_new_session=True,
+                process_group=0,
             )
             try:
                 yield process.stdout
@@ -146,7 +146,8 @@ def execute(
     runner = _runner(str(cwd))
     from git.exc import GitCommandNotFound
 
-    # A session of its own: ^C in the terminal must not kill a git in the middle of a write.
+    # A group of its own: ^C in the terminal must not kill a git in the middle of a write. Not a
+    # session: by that orphans of what runs are told from what is ours.
     with _as_file(stdin) as source:
         try:
             answer: Any = runner.execute(
@@ -157,7 +158,7 @@ def execute(
                 stdout_as_string=False,
                 strip_newline_in_stdout=False,
                 env=env,
-                start_new_session=True,
+                process_group=0,
             )
         except GitCommandNotFound:
             raise _not_there("it is not on PATH") from None

@@ -156,4 +156,4 @@ def test_two_are_ended_in_turn(machine: Machine, serve: Serve) -> None:
     began = time.monotonic()
     serve("true", first, second)
     assert (machine.tree / "said").read_text() == "b\na\n"
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60  # not until they end by themselves

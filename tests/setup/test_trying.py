@@ -110,7 +110,11 @@ def test_asleep_for_half_of_the_time_a_time_must_lose(
 ) -> None:
     files = {**WORK, "bench.py": TIMED.replace("SCORE", score)}
     goal = goal_text("python3 bench.py").replace("- Direction", f"- Unit: {unit}\n- Direction")
-    found = {each.name: each.grade for each in _canaries(stage(files=files, goal=goal).site())}
+    site = stage(files=files, goal=goal).site()
+    for _ in range(3):  # other work on the machine may have slowed the baseline as much
+        found = {each.name: each.grade for each in _canaries(site)}
+        if found.get("a sleep") == grade:
+            break
     assert found.get("a sleep") == grade
     if score.startswith("time.process_time"):
         return
