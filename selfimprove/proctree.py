@@ -149,7 +149,10 @@ class Tree:
             strangers = [
                 seen
                 for seen in map(_look, _children(os.getpid()))
-                if seen and seen.session != mine and not {seen.pid} & (_live.keys() | _spared)
+                if seen
+                and seen.session != mine
+                and seen.pid not in _live
+                and seen.pid not in _spared
             ]
             return [seen for seen in strangers if self._claims(seen)]
 

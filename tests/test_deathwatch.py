@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from test_process import gone
 
 PROGRAM = """
 import sys
@@ -20,18 +21,6 @@ run_child(Child(("sh", "-c", "true"), Path("/"), base_env()))
 script = "sleep 300 & echo $! > $0; wait"
 run_child(Child(("sh", "-c", script, sys.argv[1]), Path("/"), base_env()))
 """
-
-
-def gone(pid: int, within: float = 10.0) -> bool:
-    deadline = time.monotonic() + within
-    while time.monotonic() < deadline:
-        try:
-            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
-            return True
-        time.sleep(0.01)
-    return False
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -47,4 +36,4 @@ def test_nothing_is_left_of_a_process_that_was_killed(tmp_path: Path, number: in
     assert sleeping in helpers
     os.kill(process.pid, number)
     process.wait()
-    assert [pid for pid in helpers if not gone(pid)] == []
+    assert [pid for pid in helpers if not gone(pid, within=10.0)] == []
