@@ -31,6 +31,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from selfimprove.contracts.envelope import Envelope
 from selfimprove.process import StopToken
 from selfimprove.session import Asked, take_on
@@ -104,9 +106,13 @@ class Meter:
 
 
 def cpu_seconds() -> float:
-    """User and system time of this process and of every child that has ended."""
+    """User and system time of this process and of every child, those that still live too."""
     usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    ended = sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    lists = Path("/proc/self/task").glob("*/children")
+    living = (int(pid) for each in lists for pid in each.read_text().split())
+    times = (psutil.Process(pid).cpu_times() for pid in living)
+    return ended + sum(each.user + each.system for each in times)
 
 
 def target(folder: Path) -> Repository:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from selfimprove.errors import TargetError, ToolError
-from selfimprove.vcs.git import Git
 from selfimprove.vcs.names import is_dot_git
+from selfimprove.vcs.objects import Objects, begun
 from selfimprove.vcs.patterns import ancestors
 from selfimprove.vcs.quarantine import Entry, Quarantine, Seen
 
@@ -58,7 +58,7 @@ def export(
     make_folders(dest, entries)
     linked = _link_equal(composed(q, like.commit, overlay), entries, like, dest) if like else set()
     to_write = {path: entry for path, entry in entries.items() if path not in linked}
-    fill_lfs(q, commit, dest, write_blobs(q.git, to_write, dest))
+    fill_lfs(q, commit, dest, write_blobs(q.objects, to_write, dest))
     fill_submodules(q, commit, dest, entries)
     if overlay is not None:
         shown = (path for path in overlay.extra_files if path not in overlay.hidden)
@@ -109,7 +109,7 @@ def export_files(q: Quarantine, commit: str, dest: Path, entries: Mapping[str, E
     from selfimprove.vcs.fill import fill_lfs
 
     make_folders(dest, entries)
-    fill_lfs(q, commit, dest, write_blobs(q.git, entries, dest))
+    fill_lfs(q, commit, dest, write_blobs(q.objects, entries, dest))
 
 
 def composed(q: Quarantine, commit: str, overlay: Overlay | None) -> Seen:
@@ -131,16 +131,17 @@ def composed(q: Quarantine, commit: str, overlay: Overlay | None) -> Seen:
     return {path: entry for path, entry in kept.items() if path not in overlay.hidden}
 
 
-def write_blobs(git: Git, entries: Mapping[str, Entry], dest: Path) -> dict[str, bytes]:
+def write_blobs(
+    objects: Objects, entries: Mapping[str, Entry], dest: Path
+) -> dict[str, bytes]:
     """Write blobs and symlinks below `dest`; returns the files that look like LFS pointers."""
     blobs = [(path, entry) for path, entry in entries.items() if entry.kind == "blob"]
     # Symlinks come last, so that no file is ever written through one.
     blobs.sort(key=lambda item: item[1].mode == "120000")
     if not blobs:
         return {}
-    wanted = "".join(f"{entry.oid}\n" for _, entry in blobs).encode()
     pointers: dict[str, bytes] = {}
-    with git.stream("cat-file", "--batch", "--buffer", stdin=wanted) as out:
+    with objects.contents([entry.oid for _, entry in blobs]) as out:
         for path, entry in blobs:
             head = _write_blob(out, dest, path, entry)
             if head.startswith(LFS_START) and entry.mode != "120000":
@@ -172,13 +173,7 @@ def make_folders(dest: Path, entries: Mapping[str, Entry]) -> None:
 
 def _write_blob(out: BinaryIO, dest: Path, path: str, entry: Entry) -> bytes:
     """Write one answer of cat-file; returns the content when it may be an LFS pointer."""
-    header = out.readline().split()
-    if len(header) != 3 or header[1] != b"blob":
-        raise ToolError(
-            f"object {entry.oid} of {path!r} is missing from the private clone",
-            "delete the private clone; the next start makes it again",
-        )
-    size = int(header[2])
+    size = begun(out, entry.oid)
     target = dest / path
     if entry.mode == "120000":
         target.symlink_to(os.fsdecode(out.read(size)))

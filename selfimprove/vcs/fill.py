@@ -12,6 +12,7 @@ from pathlib import Path
 from selfimprove.errors import TargetError
 from selfimprove.vcs.export import make_folders, write_blobs
 from selfimprove.vcs.git import Git
+from selfimprove.vcs.objects import Objects
 from selfimprove.vcs.quarantine import Entry, Quarantine, parse_tree
 
 _POINTER = re.compile(rb"^oid sha256:([0-9a-f]{64})\nsize (\d+)$", re.MULTILINE)
@@ -73,7 +74,7 @@ def _fill(q: Quarantine, level: _Level, links: Mapping[str, str], names: Mapping
         entries = parse_tree(git.run("ls-tree", "-r", "-z", "--full-tree", oid))
         dest = level.dest / path
         make_folders(dest, entries)
-        write_blobs(git, entries, dest)
+        write_blobs(Objects(git), entries, dest)
         deeper = {name: entry.oid for name, entry in entries.items() if entry.kind == "commit"}
         if deeper:
             inner = _Level(level.top / path, [git_dir], dest)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -116,17 +117,21 @@ class Git:
             stdin=stdin,
         )
 
+    def open(self, *args: str, stdin: BinaryIO | int = subprocess.PIPE) -> Any:
+        """A command that goes on, as GitPython gives it: a Popen that ends with its last user."""
+        return _runner(str(self.git_dir)).execute(
+            _without_callers([*self._prefix, *args], {}),
+            istream=stdin,
+            as_process=True,
+            env=environment(users_config=self._users_config),
+            process_group=0,
+        )
+
     @contextmanager
     def stream(self, *args: str, stdin: bytes = b"") -> Iterator[BinaryIO]:
         """Stdout of one command as it comes, for answers that may be larger than memory."""
         with _as_file(stdin) as source:
-            process: Any = _runner(str(self.git_dir)).execute(
-                _without_callers([*self._prefix, *args], {}),
-                istream=source,
-                as_process=True,
-                env=environment(users_config=self._users_config),
-                process_group=0,
-            )
+            process = self.open(*args, stdin=source)
             try:
                 yield process.stdout
                 process.stdout.close()

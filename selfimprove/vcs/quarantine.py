@@ -12,6 +12,7 @@ from pathlib import Path
 
 from selfimprove.errors import ToolError
 from selfimprove.vcs.git import Git, environment, execute, failed
+from selfimprove.vcs.objects import Objects, missing, whole
 from selfimprove.vcs.refs import RefUpdate, read_refs, update_refs
 from selfimprove.vcs.target import Target
 
@@ -44,6 +45,7 @@ class Quarantine:
     def __init__(self, path: Path, target: Target) -> None:
         self.path = path
         self.git = Git(path)
+        self.objects = Objects(self.git)
         self.target = target
         self.notes: tuple[str, ...] = ()
         """What was unusual when it was opened, one line each."""
@@ -71,14 +73,12 @@ class Quarantine:
 
     # --- reading ---
 
-    def resolve(self, rev: str) -> str | None:
-        """The full id of the commit that `rev` names, or None."""
-        if rev in self._trees:
-            return rev
-        answer = self.git.attempt(
-            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}"
-        )
-        return answer.stdout.decode().strip() if answer.code == 0 else None
+    def resolve(self, name: str) -> str | None:
+        """The full id of the commit that `name` stands for: an id, or one with a suffix; or None."""
+        if name in self._trees:
+            return name
+        found = self.objects.facts([f"{name}^{{commit}}"])[0]
+        return found.oid if found is not None else None
 
     def refs(self, *prefixes: str) -> dict[str, str]:
         """Refs below the given full prefixes and the commits they name."""
@@ -87,7 +87,10 @@ class Quarantine:
     def tree_oid(self, commit: str) -> str:
         """The id of a commit's tree."""
         if commit not in self._trees:
-            self._trees[commit] = self.git.text("rev-parse", "--verify", f"{commit}^{{tree}}")
+            found = self.objects.facts([f"{commit}^{{tree}}"])[0]
+            if found is None:
+                raise missing(commit)
+            self._trees[commit] = found.oid
         return self._trees[commit]
 
     def entries(self, commit: str) -> Seen:
@@ -107,31 +110,22 @@ class Quarantine:
 
     def blob(self, oid: str) -> bytes:
         """The bytes of one blob, as stored."""
-        return self.git.run("cat-file", "blob", oid)
+        return self.blobs([oid])[oid]
 
     def blobs(self, oids: Sequence[str]) -> dict[str, bytes]:
-        """The bytes of several blobs, by one process; for small ones."""
+        """The bytes of several blobs; for small ones."""
         wanted = list(dict.fromkeys(oids))
-        if not wanted:
-            return {}
-        out = self.git.run(
-            "cat-file", "--batch", "--buffer", stdin="".join(f"{o}\n" for o in wanted).encode()
-        )
-        found: dict[str, bytes] = {}
-        at = 0
-        for oid in wanted:
-            end = out.index(b"\n", at)
-            size = int(out[at:end].split()[2])
-            found[oid] = out[end + 1 : end + 1 + size]
-            at = end + size + 2
-        return found
+        with self.objects.contents(wanted) as out:
+            return {oid: whole(out, oid) for oid in wanted}
 
     def sizes(self, oids: Sequence[str]) -> dict[str, int]:
         """How many bytes each of several blobs has."""
-        wanted = "".join(f"{oid}\n" for oid in dict.fromkeys(oids)).encode()
-        out = self.git.run("cat-file", "--batch-check", stdin=wanted) if wanted else b""
-        rows = (line.split() for line in out.decode().splitlines())
-        return {oid: int(size) for oid, _, size in rows}
+        sizes: dict[str, int] = {}
+        for oid, found in zip(oids, self.objects.facts(oids), strict=True):
+            if found is None:
+                raise missing(oid)
+            sizes[oid] = found.size
+        return sizes
 
     def file(self, commit: str, path: str) -> bytes | None:
         """The bytes of one file of a commit; None where there is no such file."""
