@@ -94,6 +94,7 @@ class Redactor:
         self._values = sorted({v for v in values if v}, key=lambda v: (-len(v), v))
         self._escaped = [(value, _in_json(value)) for value in self._values]
         self._own = tuple(Form(re.compile(each), ("",)) for each in patterns)
+        self._grouped: dict[tuple[str, ...], list[Form]] = {}
 
     def text(self, text: str) -> str:
         """The text without secrets; the very same where it holds none."""
@@ -134,20 +135,32 @@ class Redactor:
 
     def _possible(self, text: str) -> list[Form]:
         """The forms that are worth a search."""
-        every = (*forms(), *self._own)
-        there = {has for has in {form.has for form in every} if any(part in text for part in has)}
-        return [form for form in every if form.has in there]
+        if not self._grouped:
+            grouped: dict[tuple[str, ...], list[Form]] = {}
+            for form in (*forms(), *self._own):
+                grouped.setdefault(form.has, []).append(form)
+            self._grouped = grouped  # at once: threads look
+        found: list[Form] = []
+        for has, several in self._grouped.items():
+            for part in has:
+                if part in text:
+                    found += several
+                    break
+        return found
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _texts(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)
+def _texts(value: Any) -> list[str]:
+    """Every text in plain JSON values; asked for each message, so without recursion."""
+    found, left = [], [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            found.append(each)
+        elif isinstance(each, dict):
+            left += each.values()
+        elif isinstance(each, list):
+            left += each
+    return found
 
 
 class Stream:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from selfimprove.agents.base import Agent, Workspace
-from selfimprove.agents.replies import KeptReply, ReplyStore, request_key
+from selfimprove.agents.replies import KeptReply, ReplyStore
 from selfimprove.bench.measure import Bench
 from selfimprove.config import Config
 from selfimprove.contracts.agent import AgentRequest
@@ -278,17 +278,17 @@ class Reader:
         self._agent = agent
         self._commit = commit
 
-    def kept(self, request: AgentRequest) -> KeptReply | None:
+    def kept(self, key: str) -> KeptReply | None:
         """The reply kept for this very request, if any."""
-        return self._workshop.tools.replies.get(request_key(request, self._agent.spec))
+        return self._workshop.tools.replies.get(key)
 
-    def __call__(self, request: AgentRequest) -> KeptReply:
+    def __call__(self, request: AgentRequest, key: str) -> KeptReply:
         """Ask, and keep the reply; raises AgentFailure, Stopped."""
         tree = self._workshop.reading_tree(self._commit)
         workspace = self._workshop.workspace(tree, request, self._commit, writable=False)
         reply = self._agent.ask(request, workspace)
         kept = KeptReply(
-            key=request_key(request, self._agent.spec),
+            key=key,
             spec=self._agent.spec,
             session_id=request.session_id,
             reply=reply,
@@ -306,14 +306,14 @@ class Editor:
         self._start = start
         self._date = date
 
-    def kept(self, request: AgentRequest) -> KeptReply | None:
+    def kept(self, key: str) -> KeptReply | None:
         """The reply kept for this very request, if its commit is still there."""
-        kept = self._workshop.tools.replies.get(request_key(request, self._agent.spec))
+        kept = self._workshop.tools.replies.get(key)
         if kept is None or self._workshop.tools.quarantine.resolve(kept.commit) is None:
             return None
         return kept
 
-    def __call__(self, request: AgentRequest) -> KeptReply:
+    def __call__(self, request: AgentRequest, key: str) -> KeptReply:
         """Ask, commit, and keep the reply with its commit; raises AgentFailure, Stopped."""
         quarantine = self._workshop.tools.quarantine
         wanted = Wanted(self._start, self._agent.needs_git, self._agent.in_room)
@@ -326,7 +326,7 @@ class Editor:
         commit = quarantine.commit_tree(made.tree, [self._base], message, self._date)
         self._workshop.keep_branch(request.round, request.agent_id, commit)
         kept = KeptReply(
-            key=request_key(request, self._agent.spec),
+            key=key,
             spec=self._agent.spec,
             session_id=request.session_id,
             reply=reply,

@@ -142,6 +142,7 @@ def _environment() -> Environment:
         autoescape=False,  # Markdown for a model, not HTML: data is fenced by quoted()
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
     )
     environment.filters["quoted"] = quoted
     environment.filters["latest"] = latest

@@ -33,7 +33,7 @@ class KeptReply(Record):
 
 def request_key(request: AgentRequest, spec: str) -> str:
     """Give the SHA-256 that names a request to one agent, the same on a second try."""
-    # asked for several times of each request, and contexts are large: compact, by C code alone
+    # contexts are large: compact, by C code alone
     canonical = json.dumps(request.document(), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(f"{spec}\0{canonical}".encode()).hexdigest()
 

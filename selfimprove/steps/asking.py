@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property
 from typing import Generic, Protocol, Self, TypeVar
 
 from selfimprove.agents.base import AgentFailure
@@ -27,12 +27,12 @@ T = TypeVar("T")
 class Worker(Protocol):
     """Asks one agent and keeps its reply; called in a thread of its own."""
 
-    def kept(self, request: AgentRequest) -> KeptReply | None:
+    def kept(self, key: str) -> KeptReply | None:
         """The reply that this very request got before, if it was kept."""
         ...
 
-    def __call__(self, request: AgentRequest) -> KeptReply:
-        """Ask; raises AgentFailure, Stopped."""
+    def __call__(self, request: AgentRequest, key: str) -> KeptReply:
+        """Ask, and keep the reply under the request's key; raises AgentFailure, Stopped."""
         ...
 
 
@@ -52,6 +52,15 @@ class Ask:
     def key(self) -> str:
         """What its answer is returned under."""
         return self.name or self.request.agent_id
+
+    @cached_property
+    def digest(self) -> str:
+        """What its reply is kept under; contexts are large, so it is made once."""
+        return request_key(self.request, self.spec)
+
+    def __call__(self) -> KeptReply:
+        """Ask; raises AgentFailure, Stopped."""
+        return self.worker(self.request, self.digest)
 
 
 Answer = KeptReply | AgentFailure
@@ -74,7 +83,7 @@ def intent(ask: Ask) -> Draft:
         role=ask.request.role,
         spec=ask.spec,
         session_id=ask.request.session_id,
-        request=request_key(ask.request, ask.spec),
+        request=ask.digest,
         attempt=ask.attempt,
     )
 
@@ -158,7 +167,7 @@ def _begin(
         batch.refused = told
     else:
         state = yield intent(ask)
-        batch.running[pool.submit(partial(ask.worker, ask.request))] = ask
+        batch.running[pool.submit(ask)] = ask
     return state
 
 
@@ -206,7 +215,7 @@ Kept = Generator[Draft, State, tuple[State, KeptReply | None]]
 
 def kept_reply(state: State, ask: Ask) -> Kept:
     """The reply kept from before a crash; charged now where the crash came before that."""
-    kept = ask.worker.kept(ask.request)
+    kept = ask.worker.kept(ask.digest)
     if kept is not None and kept.key not in round_of(state).answered:
         yield intent(ask)
         state = yield outcome(ask, kept)

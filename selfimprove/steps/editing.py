@@ -122,7 +122,7 @@ def _begin(state: State, deps: Deps, engine: _Engine, ask: Ask) -> Flow:
         topic(state, "execution", name), "executor_status", executor=name, status="running"
     )
     state = yield intent(ask)
-    work = engine.pool.submit(partial(ask.worker, ask.request))
+    work = engine.pool.submit(ask)
     engine.running[work] = _Asking(name, ask)
     return state
 

@@ -15,7 +15,7 @@ import pytest
 
 from selfimprove.agents.base import AgentFailure
 from selfimprove.agents.purse import Purse, Tab
-from selfimprove.agents.replies import KeptReply, ReplyStore, request_key
+from selfimprove.agents.replies import KeptReply, ReplyStore
 from selfimprove.contracts.agent import AgentReply, AgentRequest, Usage
 from selfimprove.contracts.envelope import Draft, Envelope, control
 from selfimprove.contracts.settings import Limit, Settings
@@ -45,10 +45,10 @@ class Spender:
     failing: float = 0.1
     """How often it fails."""
 
-    def kept(self, _request: AgentRequest) -> KeptReply | None:
+    def kept(self, _key: str) -> KeptReply | None:
         return None
 
-    def __call__(self, request: AgentRequest) -> KeptReply:
+    def __call__(self, request: AgentRequest, key: str) -> KeptReply:
         chance = random.Random(self.seed)
         usage = Usage(calls=0) if self.metered else Usage(duration_s=0.1)
         if self.metered:
@@ -58,7 +58,6 @@ class Spender:
         if chance.random() < self.failing:
             raise AgentFailure("output", "nonsense", usage)
         reply = AgentReply(output={}, usage=usage)
-        key = request_key(request, self.spec)
         return KeptReply(key=key, spec=self.spec, session_id=request.session_id, reply=reply)
 
 
@@ -217,7 +216,7 @@ def test_a_reply_that_was_kept_and_not_booked_is_booked_as_it_was(
     worker = Spender(deps, "a spec", 4, metered=True, failing=0)
     ask = Ask("round_1/planning/planner_a", request, worker.spec, worker)
     assert why_not(begun, deps, ask) == ""
-    kept = deps.workshop.tools.replies.put(worker(request))
+    kept = deps.workshop.tools.replies.put(ask())
     record = Record(begun)
     record.drive(lost.book(record.state, deps))
     assert record.state.totals.tokens == kept.reply.usage.tokens > 0
