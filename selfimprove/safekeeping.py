@@ -11,6 +11,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 from selfimprove.contracts.envelope import Envelope, control
@@ -25,7 +26,8 @@ from selfimprove.store.rebuild import rebuild
 from selfimprove.store.record import load_state
 from selfimprove.store.state import State
 from selfimprove.vcs.git import Git
-from selfimprove.vcs.snapshots import Snapshot, blob_id, listed, read, store, tip
+from selfimprove.vcs.importing import NewCommit, importing
+from selfimprove.vcs.snapshots import blob_id, listed, read, tip
 
 LARGE = 1 << 16
 GROWTH = 1.1
@@ -67,13 +69,14 @@ class Keeper:
             first = self._segment if same else 0
             numbers = [n for n in segment_numbers(self._layout.journal) if n >= first]
             last = numbers[-1] if numbers else 0
-            files = {path: data for n in numbers for path, data in self._of_round(n)}
-            files |= dict(self._singles(whole=whole))
-            message = _message(state, last)
             when = int(datetime.fromisoformat(date).timestamp())
-            removed = [] if not same else ["plans"]
-            snapshot = Snapshot(self._ref, message, when, files, removed, afresh=not same)
-            self._tip = store(self._git, snapshot, self._tip)
+            message = _message(state, last)
+            about = NewCommit(self._ref, message, when, self._tip, afresh=not same)
+            with importing(self._git, about) as commit:
+                commit.remove("plans")
+                for path, data in chain(*map(self._of_round, numbers), self._singles(whole=whole)):
+                    commit.put(path, data)
+                self._tip = commit.finish()
             self._run, self._segment = state.facts.run_id, last
         except ToolError as error:
             self._tip = None

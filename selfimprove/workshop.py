@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
 from selfimprove.agents.base import Agent, Workspace
@@ -28,9 +29,10 @@ from selfimprove.vcs.changes import Change, Odd
 from selfimprove.vcs.compare import changes_between
 from selfimprove.vcs.content import content_violations
 from selfimprove.vcs.guard import Scope, Seals, Violation, editable, violations
+from selfimprove.vcs.importing import NewCommit
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.sound import unsound
-from selfimprove.vcs.trees import Overlay, collect
+from selfimprove.vcs.trees import Edited, Overlay, collect
 
 COMMITS = 30
 """Of the history of a tree, shown to agents that ask for it."""
@@ -259,10 +261,9 @@ class Workshop:
         """What git finds wrong with the objects that a commit brings; empty where nothing is."""
         return unsound(self.tools.quarantine, base, commit)
 
-    def keep_branch(self, number: int, executor_id: str, commit: str) -> None:
-        """Name a candidate's commit, so that nothing loses it."""
-        ref = branch(self._names.experiment(number, executor_id))
-        self.tools.quarantine.put_ref(ref, commit)
+    def experiment(self, number: int, executor_id: str) -> str:
+        """The ref that names a candidate's commit, so that nothing loses it."""
+        return branch(self._names.experiment(number, executor_id))
 
     def tidy(self, keep: Sequence[str]) -> None:
         """Throw away the trees and layers of everything but these commits."""
@@ -320,20 +321,23 @@ class Editor:
         with self._workshop.trees.editing(wanted) as mine:
             workspace = self._workshop.workspace(mine.tree, request, self._start, writable=True)
             reply = self._agent.ask(request, replace(workspace, layers=mine.layers))
-            layered = mine.layers is not None
-            made = collect(quarantine, self._start, mine.edited, mine.before, layer=layered)
-        message = f"Round {request.round}, {request.agent_id}\n"
-        commit = quarantine.commit_tree(made.tree, [self._base], message, self._date)
-        self._workshop.keep_branch(request.round, request.agent_id, commit)
+            edited = Edited(self._start, mine.edited, mine.before, mine.layers is not None)
+            made = collect(quarantine, edited, self._commit(request))
         kept = KeptReply(
             key=key,
             spec=self._agent.spec,
             session_id=request.session_id,
             reply=reply,
-            commit=commit,
+            commit=made.commit,
             odd={each.path: each.reason for each in made.odd},
         )
         return self._workshop.tools.replies.put(kept)
+
+    def _commit(self, request: AgentRequest) -> NewCommit:
+        ref = self._workshop.experiment(request.round, request.agent_id)
+        message = f"Round {request.round}, {request.agent_id}\n"
+        date = int(datetime.fromisoformat(self._date).timestamp())
+        return NewCommit(ref, message, date, self._base, anywhere=True)
 
 
 def _analysis(category: Category, what: str, why: str, lesson: str) -> FailureAnalysis:

@@ -34,9 +34,9 @@ class Odd:
 
 @dataclass(frozen=True)
 class Collected:
-    """The tree that a candidate's edits make, and what they are."""
+    """The commit that a candidate's edits make, and what they are."""
 
-    tree: str
+    commit: str
     changes: tuple[Change, ...]
     ignored: tuple[str, ...]
     """New files left out: caches, bytecode and what the base's .gitignore names."""

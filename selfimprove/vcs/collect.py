@@ -1,4 +1,4 @@
-"""Finds what an agent changed in its tree, and makes a git tree of it."""
+"""Finds what an agent changed in its tree, and makes a commit of it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from selfimprove.vcs.changes import Change, Collected, Odd
 from selfimprove.vcs.fill import lfs_paths
 from selfimprove.vcs.git import failed
-from selfimprove.vcs.index import hash_files, tree_with
+from selfimprove.vcs.importing import Import, NewCommit, importing
 from selfimprove.vcs.names import is_dot_git
 from selfimprove.vcs.patterns import ancestors
 from selfimprove.vcs.quarantine import Quarantine, Seen
+from selfimprove.vcs.snapshots import blob_id
 
 MAX_FILE = 256 << 20
 """Larger files are not stored; nothing that improves source code needs one."""
@@ -60,35 +61,49 @@ def snapshot(tree: Path) -> Snapshot:
     return Snapshot(files)
 
 
-def collect(
-    q: Quarantine, parent: str, tree: Path, before: Snapshot, *, layer: bool = False
-) -> Collected:
-    """The edits in `tree` since `before`, as a tree of their own on top of `parent`.
+@dataclass(frozen=True)
+class Edited:
+    """A tree that an agent was handed and is done with."""
 
-    Paths that the tree never held (hidden ones) stay as they are in the parent. With `layer`,
-    `tree` holds what was written alone: the upper layer of an overlay over what `before` saw.
+    start: str
+    """The commit it was."""
+    tree: Path
+    before: Snapshot
+    layer: bool = False
+    """`tree` holds what was written alone: the upper layer of an overlay over what `before` saw."""
+
+
+def collect(q: Quarantine, edited: Edited, about: NewCommit) -> Collected:
+    """Make a commit of the edits, over the files of the commit they started from.
+
+    Paths that the tree never held (hidden ones) stay as they were there.
     """
-    base = q.entries(parent)
-    now, odd = _walk(tree, before if layer else None)
+    start, before = edited.start, edited.before
+    base = q.entries(start)
+    now, odd = _walk(edited.tree, before if edited.layer else None)
     touched = [path for path, seen in now.items() if before.files.get(path) != seen]
     gone = [path for path in before.files if path not in now]
     touched, gone, inside = _outside_submodules(base, touched, gone, before)
     odd += inside
     new = [path for path in touched if path not in base and path not in before.files]
-    ignored = _ignored(q, parent, new)
+    ignored = _ignored(q, start, new)
     left_out = set(ignored)
-    wanted = [path for path in touched if path not in left_out]
-    stored, unread = _store(q, tree, wanted, now)
-    changes = [*_deleted(base, gone), *_differing(base, before, stored)]
+    deleted = list(_deleted(base, gone))
+    with importing(q.git, replace(about, tree=q.tree_oid(start))) as commit:
+        for change in deleted:
+            commit.remove(change.path)
+        stored: list[_Stored] = []
+        for path in touched:
+            if path not in left_out:
+                try:
+                    stored.append(_store(commit, edited.tree, path, now[path], len(start)))
+                except OSError as error:
+                    odd.append(Odd(path, f"{path!r} cannot be stored: {error.strerror}"))
+        made = commit.finish()
+    changes = [*deleted, *_differing(base, before, stored)]
     changes.sort(key=lambda change: change.path)
-    made = tree_with(
-        q,
-        parent,
-        [change.path for change in changes if change.kind == "deleted" and change.path in base],
-        {change.path: (change.mode, change.oid) for change in changes if change.oid},
-    )
-    odd += unread
-    for path in lfs_paths(q, parent, [change.path for change in changes if change.oid]):
+    q.remember_edited(made, start, changes)
+    for path in lfs_paths(q, start, [change.path for change in changes if change.oid]):
         odd.append(Odd(path, f"{path!r} is kept by Git LFS, which candidates cannot change"))
     return Collected(made, tuple(changes), tuple(sorted(ignored)), tuple(sorted(odd, key=_where)))
 
@@ -247,42 +262,28 @@ class _Stored(NamedTuple):
     link: str
 
 
-def _store(
-    q: Quarantine, tree: Path, paths: list[str], now: dict[str, Stat]
-) -> tuple[list[_Stored], list[Odd]]:
-    """Put files into the quarantine through copies: names and links of the tree reach no git."""
-    kept: list[tuple[str, str, str, Path]] = []
-    odd: list[Odd] = []
-    with q.scratch() as folder:
-        for number, path in enumerate(paths):
-            copy = Path(folder, str(number))
-            try:
-                mode, link = _copy(tree / path, copy, now[path])
-                kept.append((path, mode, link, copy))
-            except OSError as error:
-                odd.append(Odd(path, f"{path!r} cannot be stored: {error.strerror}"))
-        oids = hash_files(q, (copy for *_, copy in kept))
-    rows = zip(kept, oids, strict=True)
-    return [_Stored(path, mode, oid, link) for (path, mode, link, _), oid in rows], odd
-
-
-def _copy(source: Path, copy: Path, seen: Stat) -> tuple[str, str]:
+def _store(commit: Import, tree: Path, path: str, seen: Stat, id_length: int) -> _Stored:
+    """Put one file into the commit as it is: no name or link of the tree reaches git."""
     if stat.S_ISLNK(seen.mode):
-        link = os.readlink(source)  # noqa: PTH115  (a Path would tidy the text up)
-        copy.write_bytes(os.fsencode(link))
-        return "120000", link
+        link = os.readlink(tree / path)  # noqa: PTH115  (a Path would tidy the text up)
+        content, mode = os.fsencode(link), "120000"
+    else:
+        link = ""
+        content = _read(tree / path, seen)
+        mode = "100755" if seen.mode & 0o100 else "100644"
+    commit.put(path, content, mode)
+    return _Stored(path, mode, blob_id(content, id_length), link)
+
+
+def _read(source: Path, seen: Stat) -> bytes:
     if seen.size > MAX_FILE:
         raise OSError(0, f"larger than {MAX_FILE >> 20} MiB")
     if not seen.mode & 0o400:
         _allow(source, 0o400)
     # Never through a symlink, and never waiting for a pipe's other end.
     descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as read, copy.open("wb") as write:
-        left = MAX_FILE
-        while left > 0 and (piece := read.read(min(left, 1 << 20))):
-            write.write(piece)
-            left -= len(piece)
-    return ("100755" if seen.mode & 0o100 else "100644"), ""
+    with os.fdopen(descriptor, "rb") as read:
+        return read.read(MAX_FILE)
 
 
 def _differing(base: Seen, before: Snapshot, stored: Iterable[_Stored]) -> Iterator[Change]:

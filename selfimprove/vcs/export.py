@@ -131,9 +131,7 @@ def composed(q: Quarantine, commit: str, overlay: Overlay | None) -> Seen:
     return {path: entry for path, entry in kept.items() if path not in overlay.hidden}
 
 
-def write_blobs(
-    objects: Objects, entries: Mapping[str, Entry], dest: Path
-) -> dict[str, bytes]:
+def write_blobs(objects: Objects, entries: Mapping[str, Entry], dest: Path) -> dict[str, bytes]:
     """Write blobs and symlinks below `dest`; returns the files that look like LFS pointers."""
     blobs = [(path, entry) for path, entry in entries.items() if entry.kind == "blob"]
     # Symlinks come last, so that no file is ever written through one.

@@ -92,7 +92,7 @@ class Git:
     def run(
         self,
         *args: str,
-        stdin: bytes | None = None,
+        stdin: bytes | BinaryIO | None = None,
         env: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> bytes:
@@ -107,7 +107,10 @@ class Git:
         return self.run(*args).decode("utf-8", "surrogateescape").strip()
 
     def attempt(
-        self, *args: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None
+        self,
+        *args: str,
+        stdin: bytes | BinaryIO | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> Answer:
         """Run one command whose failure is an answer too."""
         return execute(
@@ -117,7 +120,7 @@ class Git:
             stdin=stdin,
         )
 
-    def open(self, *args: str, stdin: BinaryIO | int = subprocess.PIPE) -> Any:
+    def open(self, *args: str, stdin: BinaryIO | int | None = subprocess.PIPE) -> Any:
         """A command that goes on, as GitPython gives it: a Popen that ends with its last user."""
         return _runner(str(self.git_dir)).execute(
             _without_callers([*self._prefix, *args], {}),
@@ -145,7 +148,7 @@ class Git:
 
 
 def execute(
-    command: list[str], cwd: Path, env: Mapping[str, str], stdin: bytes | None = None
+    command: list[str], cwd: Path, env: Mapping[str, str], stdin: bytes | BinaryIO | None = None
 ) -> Answer:
     """Run a git command line; only a git that cannot be started is an error here."""
     runner = _runner(str(cwd))
@@ -249,9 +252,12 @@ def _not_there(why: str) -> TargetError:
 
 
 @contextmanager
-def _as_file(stdin: bytes | None) -> Iterator[BinaryIO | None]:
-    if stdin is None:
-        yield None
+def _as_file(stdin: bytes | BinaryIO | None) -> Iterator[BinaryIO | None]:
+    """What can be given to a program as its stdin; a file is flushed, and read from its place."""
+    if not isinstance(stdin, bytes):
+        if stdin is not None:
+            stdin.flush()
+        yield stdin
         return
     with tempfile.TemporaryFile() as file:
         file.write(stdin)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from selfimprove.vcs.quarantine import Entry, Quarantine
+from selfimprove.vcs.quarantine import Quarantine
 
 
 def tree_with(
@@ -27,21 +27,4 @@ def tree_with(
             stdin=b"".join(line + b"\0" for line in lines),
             env=private,
         )
-        tree = q.git.run("write-tree", env=private).decode().strip()
-    before = q.entries(parent)
-    if before.keys() >= added.keys():  # a new path could take the place of a folder
-        gone = set(removed)
-        kept = {path: entry for path, entry in before.items() if path not in gone}
-        edited = {path: Entry(mode, "blob", oid) for path, (mode, oid) in added.items()}
-        q.remember(tree, kept | edited)
-    return tree
-
-
-def hash_files(q: Quarantine, contents: Iterable[Path]) -> list[str]:
-    """Store files as blobs, byte for byte; their names must be plain."""
-    paths = list(contents)
-    if not paths:
-        return []
-    names = "".join(f"{path}\n" for path in paths).encode()
-    out = q.git.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=names)
-    return out.decode().split()
+        return q.git.run("write-tree", env=private).decode().strip()

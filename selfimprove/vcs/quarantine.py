@@ -6,11 +6,12 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from selfimprove.errors import ToolError
+from selfimprove.vcs.changes import Change
 from selfimprove.vcs.git import Git, environment, execute, failed
 from selfimprove.vcs.objects import Objects, missing, whole
 from selfimprove.vcs.refs import RefUpdate, read_refs, update_refs
@@ -74,7 +75,7 @@ class Quarantine:
     # --- reading ---
 
     def resolve(self, name: str) -> str | None:
-        """The full id of the commit that `name` stands for: an id, or one with a suffix; or None."""
+        """The id of the commit that a name, an id or one with a suffix, stands for; or None."""
         if name in self._trees:
             return name
         found = self.objects.facts([f"{name}^{{commit}}"])[0]
@@ -107,6 +108,17 @@ class Quarantine:
         while len(self._entries) >= _CACHED_TREES:
             self._entries.pop(next(iter(self._entries)), None)
         self._entries[tree] = entries
+
+    def remember_edited(self, commit: str, start: str, changes: Iterable[Change]) -> None:
+        """Spare a look at a commit that is `start` but for some changes."""
+        entries = dict(self.entries(start))
+        for change in changes:
+            if change.kind == "added":
+                return  # it could take the place of a folder
+            entries.pop(change.path, None)
+            if change.oid:
+                entries[change.path] = Entry(change.mode, "blob", change.oid)
+        self.remember(self.tree_oid(commit), entries)
 
     def blob(self, oid: str) -> bytes:
         """The bytes of one blob, as stored."""
@@ -162,10 +174,6 @@ class Quarantine:
     def set_ref(self, ref: str, new: str, old: str | None) -> None:
         """Move a ref from `old` (None: it must not exist) to `new`; raises RefMoved."""
         update_refs(self.git, [RefUpdate(ref, new, old or "0" * len(new))])
-
-    def put_ref(self, ref: str, new: str) -> None:
-        """Let a ref that nobody else moves name a commit, wherever it stood."""
-        self.git.run("update-ref", "--no-deref", ref, new)
 
     def delete_ref(self, ref: str, old: str) -> None:
         """Remove a ref that stands at `old`; raises RefMoved."""

@@ -12,9 +12,10 @@ from selfimprove.room.job import Job
 from selfimprove.testing import Repository, build_repository
 from selfimprove.vcs.changes import Collected
 from selfimprove.vcs.export import Overlay
+from selfimprove.vcs.importing import NewCommit
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.target import open_target
-from selfimprove.vcs.trees import collect
+from selfimprove.vcs.trees import Edited, collect
 
 FILES = {
     ".gitignore": "*.log\n",
@@ -60,6 +61,11 @@ def trees_at(machine: Machine, repository: Repository, mode: str, **more: object
     return AgentTrees(quarantine, room, folder, "improve/it", lambda at: Overlay(at))
 
 
+def collected(trees: AgentTrees, edited: Edited) -> Collected:
+    about = NewCommit("refs/heads/found", "found\n", 1_700_000_000, edited.start, anywhere=True)
+    return collect(trees._quarantine, edited, about)
+
+
 def edited(trees: AgentTrees, commit: str, script: str) -> Collected:
     with trees.editing(Wanted(commit, git=True, in_room=True)) as mine:
         job = Job(script, mine.layers or mine.tree, "agent", 30)
@@ -67,7 +73,7 @@ def edited(trees: AgentTrees, commit: str, script: str) -> Collected:
         assert outcome.exit_code == 0, outcome.stderr
         layered = mine.layers is not None
         assert layered == trees._room.probe.overlay
-        return collect(trees._quarantine, commit, mine.edited, mine.before, layer=layered)
+        return collected(trees, Edited(commit, mine.edited, mine.before, layered))
 
 
 @contained_only
@@ -79,7 +85,8 @@ def test_a_layer_tells_what_a_copy_tells(
     in_layer = edited(trees_at(machine, repository, "auto"), head, EDITS[name])
     in_copy = edited(trees_at(machine, repository, "off"), head, EDITS[name])
     assert in_layer == in_copy
-    same = in_layer.tree == repository.git("rev-parse", "HEAD^{tree}")
+    quarantine = trees_at(machine, repository, "off")._quarantine
+    same = quarantine.tree_oid(in_layer.commit) == quarantine.tree_oid(head)
     assert same == (not in_layer.changes)
 
 
@@ -135,6 +142,6 @@ def test_an_agent_s_own_program_in_the_target_is_shown_over_layers(
     trees, head = trees_at(machine, repository, "auto"), repository.head
     with trees.editing(Wanted(head, git=True, in_room=True)) as mine:
         outcome = trees._room.run(Job("sh tools/agent.sh", mine.layers or tmp_path, "agent", 30))
-        made = collect(trees._quarantine, head, mine.edited, mine.before, layer=True)
+        made = collected(trees, Edited(head, mine.edited, mine.before, layer=True))
     assert outcome.stdout == b"untracked\n"
     assert made.changes == ()

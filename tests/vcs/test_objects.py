@@ -26,10 +26,13 @@ def test_one_process_answers_all_questions(git: Git, repo: Path) -> None:
     a, b = store(git, b"a\n\0\r\n"), store(git, b"")
     commit, top, lost, blob = objects.facts([head, f"{head}^{{tree}}", "0" * 40, a])
     asked = objects._process.pid
-    assert commit is not None and commit.kind == "commit"
-    assert top is not None and (top.oid, top.kind) == (tree, "tree")
+    assert commit is not None
+    assert commit.kind == "commit"
+    assert top is not None
+    assert (top.oid, top.kind) == (tree, "tree")
     assert lost is None
-    assert blob is not None and blob.size == 5
+    assert blob is not None
+    assert blob.size == 5
     with objects.contents([a, b, a]) as out:
         assert [whole(out, oid) for oid in (a, b, a)] == [b"a\n\0\r\n", b"", b"a\n\0\r\n"]
     assert objects._process.pid == asked

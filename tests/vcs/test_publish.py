@@ -10,9 +10,9 @@ from selfimprove.vcs.publish import RefMoved, RefUpdate, blocked_names, checked_
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.state import user_state
 from selfimprove.vcs.target import Target, dirty_paths, open_target
-from selfimprove.vcs.trees import agent_clone, collect, export, snapshot
+from selfimprove.vcs.trees import Edited, agent_clone, export, snapshot
 
-from .gitrepo import commit, sh, write
+from .gitrepo import collected, commit, sh, write
 
 DATE = "2026-01-02T03:04:05Z"
 BRANCH = "refs/heads/improve/it"
@@ -26,8 +26,7 @@ def merge_of(q: Quarantine, parent: str, content: str = "X = 2\n") -> str:
         agent_clone(q, parent, "improve/it", tree)
         before = snapshot(tree)
         write(tree, {"src/app.py": content})
-        made = collect(q, parent, tree, before)
-    return q.commit_tree(made.tree, [parent], "win", DATE)
+        return collected(q, Edited(parent, tree, before)).commit
 
 
 def everything(root: Path) -> dict[str, tuple[bytes, int, int]]:

@@ -10,9 +10,11 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from selfimprove.vcs.index import hash_files, tree_with
+from selfimprove.vcs.index import tree_with
 from selfimprove.vcs.quarantine import Quarantine
-from selfimprove.vcs.trees import collect, export, snapshot
+from selfimprove.vcs.trees import Edited, export, snapshot
+
+from .gitrepo import collected
 
 DATE = "2026-01-02T03:04:05Z"
 PART = st.text(st.sampled_from("ab-: \n\t\"'\\*?[]#!~äß\u2603"), min_size=1, max_size=4).filter(
@@ -46,12 +48,7 @@ def _lay(root: Path, tree: Tree) -> None:
 
 
 def _commit(q: Quarantine, parent: str, tree: Tree) -> str:
-    with q.scratch() as folder:
-        files = [Path(folder, str(number)) for number in range(len(tree))]
-        for file, (_, data) in zip(files, tree.values(), strict=True):
-            file.write_bytes(data)
-        oids = hash_files(q, files)
-    added = {path: (mode, oid) for (path, (mode, _)), oid in zip(tree.items(), oids, strict=True)}
+    added = {path: (mode, q.store(data)) for path, (mode, data) in tree.items()}
     made = tree_with(q, parent, sorted(q.entries(parent)), added)
     return q.commit_tree(made, [parent], "x", DATE)
 
@@ -71,16 +68,18 @@ def test_export_edit_collect(quarantine: Quarantine, first: Tree, second: Tree) 
         tree = Path(folder)
         export(q, before_commit, tree)
         before = snapshot(tree)
-        assert collect(q, before_commit, tree, before).tree == q.tree_oid(before_commit)
+        same = collected(q, Edited(before_commit, tree, before)).commit
+        assert q.tree_oid(same) == q.tree_oid(before_commit)
         for entry in tree.iterdir():
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry)
             else:
                 entry.unlink()
         _lay(tree, second)
-        found = collect(q, before_commit, tree, before)
+        found = collected(q, Edited(before_commit, tree, before))
     assert found.odd == ()
-    assert found.tree == q.tree_oid(after_commit)
+    assert q.tree_oid(found.commit) == q.tree_oid(after_commit)
+    assert q.entries(found.commit) == q.entries(after_commit)
     old, new = q.entries(before_commit), q.entries(after_commit)
     differing = {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
     assert {change.path for change in found.changes} == differing

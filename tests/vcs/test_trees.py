@@ -12,16 +12,16 @@ from selfimprove.errors import TargetError
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.target import Target
 from selfimprove.vcs.trees import (
+    Edited,
     Frozen,
     Overlay,
     agent_clone,
-    collect,
     export,
     snapshot,
     take_uncommitted,
 )
 
-from .gitrepo import commit, sh, write
+from .gitrepo import collected, commit, sh, write
 
 DATE = "2026-01-02T03:04:05Z"
 
@@ -182,8 +182,8 @@ def test_edits_inside_a_submodule_are_odd(with_submodule: Path, reopen, tmp_path
     export(q, q.target.head, tree)
     before = snapshot(tree)
     write(tree, {"lib/mid/middle.txt": "edited", "lib/mid/__pycache__/a.pyc": "x"})
-    found = collect(q, q.target.head, tree, before)
-    assert (found.tree, found.changes) == (q.tree_oid(q.target.head), ())
+    found = collected(q, Edited(q.target.head, tree, before))
+    assert (q.tree_oid(found.commit), found.changes) == (q.tree_oid(q.target.head), ())
     assert [it.path for it in found.odd] == ["lib/mid/middle.txt"]
 
 
@@ -213,9 +213,11 @@ def test_lfs_pointers_are_filled(repo: Path, reopen, tmp_path: Path) -> None:
     assert (tree / "data/w.bin").read_bytes() == b"weights"
     assert (tree / "docs/example.txt").read_bytes().startswith(b"version https://git-lfs")
     before = snapshot(tree)
-    assert collect(q, q.target.head, tree, before).changes == ()
+    assert collected(q, Edited(q.target.head, tree, before)).changes == ()
     (tree / "data/w.bin").write_bytes(b"other")
-    assert [it.path for it in collect(q, q.target.head, tree, before).odd] == ["data/w.bin"]
+    assert [it.path for it in collected(q, Edited(q.target.head, tree, before)).odd] == [
+        "data/w.bin"
+    ]
 
 
 # --- agent_clone ---
@@ -276,10 +278,9 @@ def test_hidden_files_are_nowhere_in_an_agents_tree(repo: Path, reopen, tmp_path
     assert len(sh(tree, "log", "--format=%h").splitlines()) == 1
     before = snapshot(tree)
     write(tree, {"src/app.py": "X = 2\n"})
-    found = collect(q, q.target.head, tree, before)
+    found = collected(q, Edited(q.target.head, tree, before))
     assert [change.path for change in found.changes] == ["src/app.py"]
-    result = q.commit_tree(found.tree, [q.target.head], "x", DATE)
-    assert q.file(result, "answers/key.txt") == b"forty-two"
+    assert q.file(found.commit, "answers/key.txt") == b"forty-two"
 
 
 # --- collect ---
@@ -292,10 +293,10 @@ def edited(quarantine: Quarantine, target: Target, tmp_path: Path):
     agent_clone(quarantine, target.head, "improve/it", tree)
     before = snapshot(tree)
 
-    def collected():
-        return collect(quarantine, target.head, tree, before)
+    def again():
+        return collected(quarantine, Edited(target.head, tree, before))
 
-    return tree, collected
+    return tree, again
 
 
 def _summary(found) -> list[tuple[str, str, str, str]]:
@@ -306,7 +307,8 @@ def test_untouched_tree_is_the_parents_tree(edited, quarantine, target) -> None:
     tree, collected = edited
     write(tree, {"src/app.py": "X = 1\n"})  # written again with the same bytes
     found = collected()
-    assert (found.tree, found.changes, found.odd) == (quarantine.tree_oid(target.head), (), ())
+    assert (found.changes, found.odd) == ((), ())
+    assert quarantine.tree_oid(found.commit) == quarantine.tree_oid(target.head)
 
 
 def test_every_kind_of_edit_is_seen(edited, quarantine, repo) -> None:
@@ -334,7 +336,7 @@ def test_every_kind_of_edit_is_seen(edited, quarantine, repo) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     shutil.copytree(tree, repo, symlinks=True, dirs_exist_ok=True)
     sh(repo, "add", "-A", "-f")
-    assert found.tree == sh(repo, "write-tree")
+    assert quarantine.tree_oid(found.commit) == sh(repo, "write-tree")
 
 
 def test_same_size_and_same_mtime_hide_nothing(edited) -> None:
@@ -427,10 +429,10 @@ def test_overlaid_files_are_part_of_the_tree_only_when_edited(
     overlay = Overlay(target.head, extra_files={"goal.md": b"# g", "score.sh": b"echo 1"})
     agent_clone(quarantine, target.head, "improve/it", tree, overlay)
     before = snapshot(tree)
-    assert collect(quarantine, target.head, tree, before).changes == ()
+    assert collected(quarantine, Edited(target.head, tree, before)).changes == ()
     write(tree, {"score.sh": "echo 9"})
     (tree / "goal.md").unlink()
-    found = collect(quarantine, target.head, tree, before)
+    found = collected(quarantine, Edited(target.head, tree, before))
     assert [(it.path, it.kind) for it in found.changes] == [
         ("goal.md", "deleted"),
         ("score.sh", "modified"),
