@@ -44,6 +44,13 @@ UNSTOPPED = (
         "print the result instead",
     ),
     Unstopped(
+        "stealing the output",
+        LEVELS,
+        "a process beside the benchmark can read what it prints out of its pipe before it is read "
+        "outside, and print something else",
+        "end every process of the candidate before the benchmark prints its score",
+    ),
+    Unstopped(
         "telling the room",
         LEVELS,
         "a candidate can be fast where it is measured and slow elsewhere: no .git, no network, an "
