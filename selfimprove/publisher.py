@@ -126,7 +126,7 @@ class Publisher:
             self.quarantine.set_ref(self.improve_ref, commit, before)
 
     def _kept(self) -> str | None:
-        return self.quarantine.refs(self.improve_ref).get(self.improve_ref)
+        return self.quarantine.resolve(self.improve_ref)
 
     def _publish(self, moves: list[Move]) -> str:
         if not moves:

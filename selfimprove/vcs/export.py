@@ -15,6 +15,8 @@ from selfimprove.vcs.patterns import ancestors
 from selfimprove.vcs.quarantine import Entry, Quarantine, Seen
 
 _CHUNK = 1 << 20
+_LAID = 12
+"""Trees that are remembered under an overlay."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Overlay:
     """Those of the extra files that are programs."""
     hidden: Container[str] = frozenset()
     """Paths that are left out: what no agent may see."""
+    laid: dict[str, Seen] = field(default_factory=dict, compare=False, repr=False)
+    """Tree -> what lies under this overlay: every measurement of a commit asks for the same."""
 
 
 @dataclass(frozen=True)
@@ -113,11 +117,24 @@ def export_files(q: Quarantine, commit: str, dest: Path, entries: Mapping[str, E
 
 
 def composed(q: Quarantine, commit: str, overlay: Overlay | None) -> Seen:
-    """The entries of a commit with sealed paths as in the base and hidden ones left out."""
+    """The entries of a commit with sealed paths as in the base and hidden ones left out.
+
+    Do not change the answer, it is shared.
+    """
     entries = q.entries(commit)
     if overlay is None or not (overlay.paths or overlay.extra_files or overlay.hidden):
         return entries
-    base = q.entries(overlay.base_commit)
+    tree = q.tree_oid(commit)
+    found = overlay.laid.get(tree)
+    if found is None:
+        found = _laid_under(overlay, q.entries(overlay.base_commit), entries)
+        while len(overlay.laid) >= _LAID:
+            overlay.laid.pop(next(iter(overlay.laid)), None)
+        overlay.laid[tree] = found
+    return found
+
+
+def _laid_under(overlay: Overlay, base: Seen, entries: Seen) -> Seen:
     sealed = {path: entry for path, entry in base.items() if path in overlay.paths}
     firm = sealed.keys() | overlay.extra_files.keys()
     # A candidate's file in place of a folder that holds sealed files, or the reverse, gives way.

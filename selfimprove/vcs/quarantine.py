@@ -75,7 +75,7 @@ class Quarantine:
     # --- reading ---
 
     def resolve(self, name: str) -> str | None:
-        """The id of the commit that a name, an id or one with a suffix, stands for; or None."""
+        """The id of the commit that a name stands for, an id or a full ref; None where none is."""
         if name in self._trees:
             return name
         found = self.objects.facts([f"{name}^{{commit}}"])[0]
