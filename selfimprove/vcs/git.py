@@ -59,6 +59,8 @@ _ALWAYS = {
     "GIT_TERMINAL_PROMPT": "0",
 }
 
+_PIPED = 1 << 14
+"""Bytes that a pipe takes in at once, on Linux and macOS; more wait in a file."""
 _NO_PROGRAM = 127
 """The code of env(1) where the program it is to start is not there."""
 _KEPT_PREFIXES = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_PYTHON_", "GIT_SSL_")
@@ -254,15 +256,22 @@ def _not_there(why: str) -> TargetError:
 @contextmanager
 def _as_file(stdin: bytes | BinaryIO | None) -> Iterator[BinaryIO | None]:
     """What can be given to a program as its stdin; a file is flushed, and read from its place."""
-    if not isinstance(stdin, bytes):
-        if stdin is not None:
-            stdin.flush()
+    if stdin is None:
+        yield None
+    elif not isinstance(stdin, bytes):
+        stdin.flush()
         yield stdin
-        return
-    with tempfile.TemporaryFile() as file:
-        file.write(stdin)
-        file.seek(0)
-        yield cast(BinaryIO, file)
+    elif len(stdin) <= _PIPED:
+        source, sink = os.pipe()
+        with os.fdopen(source, "rb") as file:
+            with os.fdopen(sink, "wb") as pipe:
+                pipe.write(stdin)  # there is room: it need not be read before
+            yield file
+    else:
+        with tempfile.TemporaryFile() as stored:
+            stored.write(stdin)
+            stored.seek(0)
+            yield cast(BinaryIO, stored)
 
 
 def _decode(error: str | bytes) -> str:

@@ -12,6 +12,8 @@ from typing import BinaryIO, cast
 
 from selfimprove.vcs.git import Git, failed
 
+SMALL = 1 << 16
+"""Bytes of edits that are held in memory."""
 _MADE = re.compile(r"[0-9a-f]{40,64}\n")
 
 
@@ -65,9 +67,11 @@ class Import:
         Raises ToolError, also where the ref was moved meanwhile to what does not lead here.
         """
         self._say("\nget-mark :1\ndone\n")
+        small = self._file.tell() <= SMALL
         self._file.seek(0)
         options = ["--quiet", "--done", *(["--force"] if self._about.anywhere else [])]
-        answer = self._git.attempt("fast-import", *options, stdin=self._file)
+        stdin = self._file.read() if small else self._file
+        answer = self._git.attempt("fast-import", *options, stdin=stdin)
         made = answer.stdout.decode(errors="replace")
         if answer.code != 0 or not _MADE.fullmatch(made):
             raise failed(("fast-import",), self._git.git_dir, answer)
@@ -84,8 +88,8 @@ class Import:
 
 @contextmanager
 def importing(git: Git, about: NewCommit) -> Iterator[Import]:
-    """Begin a commit; what is put into it waits on the disk, for it may be large."""
-    with tempfile.TemporaryFile() as file:
+    """Begin a commit; what is put into it waits on the disk where it is large."""
+    with tempfile.SpooledTemporaryFile(SMALL) as file:
         yield Import(git, about, cast(BinaryIO, file))
 
 
