@@ -36,6 +36,8 @@ from selfimprove.vcs.trees import Edited, Overlay, collect
 
 COMMITS = 30
 """Of the history of a tree, shown to agents that ask for it."""
+PACKED = 24
+"""Rounds after which the private clone is packed."""
 GUARD_OUTPUT = 4000
 """Characters of a failing guard's output that go back to its executor."""
 
@@ -100,6 +102,7 @@ class Workshop:
         self._editable: dict[str, list[str]] = {}
         """Of the commit that was asked for last."""
         self._logs: dict[str, str] = {}
+        self._rounds = 0
         self.trees = AgentTrees(
             tools.quarantine, tools.room, tools.trees, names.improve, self.overlay
         )
@@ -269,6 +272,9 @@ class Workshop:
         """Throw away the trees and layers of everything but these commits."""
         self.trees.tidy(keep)
         self.tools.layers.keep(keep)
+        self._rounds += 1
+        if self._rounds % PACKED == 0:
+            self.tools.quarantine.tidy()
 
 
 class Reader:

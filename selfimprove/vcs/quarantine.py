@@ -220,7 +220,8 @@ class Quarantine:
         )
 
     def tidy(self) -> None:
-        """Pack loose objects; for between rounds of a long run."""
+        """Pack refs and loose objects: git looks through them all, and each round adds some."""
+        self.git.run("pack-refs", "--all")
         self.git.run("repack", "-d", "-q")
 
     def scratch(self) -> tempfile.TemporaryDirectory[str]:
@@ -270,6 +271,8 @@ def _make(making: Path, target: Target) -> None:
     moves += [RefUpdate(f"{_SEEDS}{oid}", oid, zeros) for oid in set(cloned.values())]
     update_refs(git, moves)
     git.run("config", "--remove-section", "remote.origin")
+    # Every repository an executor gets is packed from here: loose objects are compressed each time.
+    git.run("repack", "-d", "-q")
     (making / MARKER).write_text(f"1\n{target.common_dir}\n", encoding="utf-8")
 
 

@@ -209,3 +209,16 @@ def test_unusual_targets_are_cloned_and_followed(
         tip = f"refs/heads/experiment/{target.head[:8]}"
         q.set_ref(tip, _child(q, target.head), None)
         commit(root, {"more": os.urandom(4).hex()})
+
+
+def test_tidying_packs_refs_and_objects_and_loses_nothing(quarantine: Quarantine) -> None:
+    head = quarantine.target.head
+    refs = {f"refs/heads/experiment/{n}": _child(quarantine, head, f"{n}") for n in range(3)}
+    for ref, made in refs.items():
+        quarantine.set_ref(ref, made, None)
+    quarantine.tidy()
+    assert not list(quarantine.path.glob("objects/??/*"))
+    assert not list(quarantine.path.glob("refs/heads/experiment/*"))
+    assert quarantine.refs("refs/heads/experiment/") == refs
+    assert all(quarantine.resolve(made) == made for made in refs.values())
+    assert Quarantine.open(quarantine.path, quarantine.target).notes == ()
