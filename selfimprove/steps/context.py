@@ -35,7 +35,8 @@ def common(state: State, deps: Deps) -> dict[str, Any]:
 def _lessons(state: State, deps: Deps) -> list[dict[str, Any]]:
     """What rounds before the recent ones taught as well, by family."""
     assert state.facts is not None
-    return lessons(deps.attempts.rows(), state.facts.direction)
+    direction = state.facts.direction
+    return deps.attempts.made_once(lambda rows: lessons(rows, direction))
 
 
 def _shown(settings: Settings) -> Settings:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from selfimprove.contracts.base import Direction
 
+T = TypeVar("T")
 Row = dict[str, Any]
 """One plan of one round: plan_id, round, approach_family, hypothesis, target_files, steps,
 tool_plan, avoids, parent, tree, score, incumbent_score, outcome."""
@@ -23,6 +25,7 @@ class Attempts:
         self._path = path
         self._offset = 0
         self._rows: list[Row] = []
+        self._made: tuple[int, Any] = (-1, None)
 
     def rows(self) -> list[Row]:
         """Every row so far, oldest first; only what was added since the last call is read."""
@@ -39,6 +42,14 @@ class Attempts:
             self._rows.extend(json.loads(line) for line in whole.splitlines())
             self._offset += len(whole)
         return self._rows
+
+    def made_once(self, make: Callable[[list[Row]], T]) -> T:
+        """What is made of all rows; again only where there are more of them. For one maker."""
+        many = len(self.rows())
+        if self._made[0] != many:
+            self._made = (many, make(self._rows))
+        made: T = self._made[1]
+        return made
 
     def best_and_last(self, direction: Direction) -> list[Row]:
         """The best measured rows and the latest ones, oldest first, none twice."""
