@@ -143,7 +143,8 @@ def test_only_the_refused_plan_again_after_a_refinement(stage: Stage) -> None:
 
     play = stage(planner=learns, settings={"quality_threshold": 0.9})
     play.run(max_iterations=1)
-    assert [call for call in play.calls if call.startswith("round_1/planner")] == [
+    calls = sorted(call for call in play.calls if call.startswith("round_1/planner"))
+    assert calls == [  # the first two are asked side by side
         "round_1/planner_a/plan_1", "round_1/planner_b/plan_1", "round_1/planner_b/plan_2",
     ]  # fmt: skip
     assert archived(play, "planner_b")["critic_approved"] is True
