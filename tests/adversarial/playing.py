@@ -122,6 +122,7 @@ def perform(
         settings={
             "number_of_agents": len(rows),
             "max_iterations": 2,
+            "sandbox.mode": os.environ.get("ADVERSARIAL_MODE", "auto"),
             "agents.executor": f"command:python3 {VILLAIN} {acts}",
             **stage.settings,
         },

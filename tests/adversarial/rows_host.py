@@ -26,7 +26,6 @@ ROWS = [
         "attempt(os.kill, pid, signal.SIGKILL)\n"
         "mark()\n",
         Harmless(),
-        open_as=("your processes",),
     ),
     Row(
         "G2c",
@@ -34,7 +33,6 @@ ROWS = [
         "piped",
         "import signal\nos.kill(-1, signal.SIGKILL)\n",
         Named("infrastructure", says="executor failed"),
-        open_as=("your processes",),
     ),
     Row(
         "G2b",
@@ -42,7 +40,6 @@ ROWS = [
         "piped",
         code("import os, signal\nos.kill(-1, signal.SIGKILL)\n"),
         Named("oom"),
-        open_as=("your processes",),
     ),
     Row(
         "G3",
@@ -55,7 +52,6 @@ ROWS = [
         '    attempt(write, os.path.expanduser("~/" + name), "villain\\n")\n'
         "sh(\"echo '* * * * * touch /tmp/villain' | crontab -\")\nmark()\n",
         Harmless(),
-        open_as=("your files",),
     ),
     Row(
         "G4",

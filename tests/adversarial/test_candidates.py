@@ -10,8 +10,6 @@ import psutil
 import pytest
 from conftest import staging
 
-from selfimprove.room.unstopped import UNSTOPPED, unstopped
-
 from . import (
     rows_answers,
     rows_benchmark,
@@ -21,14 +19,11 @@ from . import (
     rows_work,
 )
 from .playing import KEY, Played, batches, perform
-from .rows import LEVEL, Harmless, Named, Row, Unkept, Worse
+from .rows import Harmless, Named, Row, Unkept, Worse
 
 pytestmark = pytest.mark.adversarial
 TABLES = (rows_benchmark, rows_channel, rows_work, rows_answers, rows_git, rows_host)
-NOT_STOPPED = {one.name for one in unstopped(LEVEL)}
-EVERY_ROW = [row for table in TABLES for row in table.ROWS]
-ROWS = [row for row in EVERY_ROW if NOT_STOPPED.isdisjoint(row.open_as)]
-"""Those that the level is to stop: what it cannot, `doctor` and docs/threats.md say."""
+ROWS = [row for table in TABLES for row in table.ROWS]
 BATCHES = batches(ROWS)
 HOME_OF = {row.name: name for name, together in BATCHES.items() for row in together}
 
@@ -58,11 +53,6 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Played]:
         return done[name]
 
     return get
-
-
-def test_rows_left_out_are_told_of() -> None:
-    names = {one.name for one in UNSTOPPED}
-    assert all(set(row.open_as) <= names for row in EVERY_ROW)
 
 
 @EACH_ROW

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from .stages import GAME, PIPED
 
 pytestmark = pytest.mark.adversarial
 Stage = Callable[..., Rehearsal]
+MODE = os.environ.get("ADVERSARIAL_MODE", "auto")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +42,7 @@ def test_a_benchmark_that_runs_no_candidate_is_refused(
     stage: Stage, files: dict[str, str], command: str
 ) -> None:
     goal = goal_text(command, format="number")
-    play = stage(files={**GAME, **files}, goal=goal)
+    play = stage(files={**GAME, **files}, goal=goal, settings={"sandbox.mode": MODE})
     with pytest.raises(ConfigError, match="every file in scope emptied it scores the same") as told:
         play.run()
     assert told.value.exit_code == 3
@@ -51,7 +53,7 @@ def test_a_benchmark_that_runs_no_candidate_is_refused(
 def test_its_honest_twin_begins(stage: Stage) -> None:
     goal = goal_text("python3 bench.py")
     files = {**GAME, "bench.py": PIPED}
-    play = stage(files=files, goal=goal)
+    play = stage(files=files, goal=goal, settings={"sandbox.mode": MODE})
     play.run(max_iterations=0)
     assert play.document("tracking/baseline.json")["deterministic"]
 
@@ -72,10 +74,7 @@ def test_e5_the_held_out_answer_cannot_be_learnt_from_yes_and_no(stage: Stage) -
         heard.append(request.model_dump_json())
         return number_plan(*guesses[request.round])(request, tree)
 
-    settings = {
-        "number_of_agents": 1,
-        "holdout_command": HELD_OUT,
-    }
+    settings = {"number_of_agents": 1, "holdout_command": HELD_OUT, "sandbox.mode": MODE}
     play = stage(planner=guess, executor=set_numbers, settings=settings)
     state = play.run(max_iterations=3).state
     winners = [play.document(f"state/merge_reports/round_{n}.json")["winner"] for n in (1, 2, 3)]
