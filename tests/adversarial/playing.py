@@ -122,7 +122,7 @@ def perform(
         settings={
             "number_of_agents": len(rows),
             "max_iterations": 2,
-            "sandbox.mode": os.environ.get("ADVERSARIAL_MODE", "auto"),
+            "sandbox.mode": "required",  # whatever is tried here must not come out
             "agents.executor": f"command:python3 {VILLAIN} {acts}",
             **stage.settings,
         },

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from .stages import GAME, PIPED
 
 pytestmark = pytest.mark.adversarial
 Stage = Callable[..., Rehearsal]
-MODE = os.environ.get("ADVERSARIAL_MODE", "auto")
+MODE = "required"
 
 
 @pytest.mark.parametrize(
