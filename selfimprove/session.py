@@ -51,6 +51,7 @@ from selfimprove.store.layout import Layout, folders_of_record
 from selfimprove.store.record import envelopes, load
 from selfimprove.store.state import State
 from selfimprove.store.writer import Writer
+from selfimprove.vcs.objects import ended
 from selfimprove.wiring import (
     Control,
     build_deps,
@@ -97,7 +98,7 @@ class Outcome:
 
 def take_on(site: Site, asked: Asked, stop: StopToken) -> Outcome:
     """Start a run or go on with it until it stops; raises UserError."""
-    with lock.held(site.layout.lock), _stop_file(site.layout.stop_file, stop):
+    with lock.held(site.layout.lock), _stop_file(site.layout.stop_file, stop), ended():
         prepare_root(site)
         keeper = Keeper(site.target.git, site.topic, site.layout, asked.say)
         run = open_run(site, [*asked.observers, keeper])

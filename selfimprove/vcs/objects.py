@@ -19,6 +19,19 @@ _AT_ONCE = 256
 """Questions sent before an answer is read: they must fit into a pipe."""
 
 
+_LIVE: weakref.WeakSet[Objects] = weakref.WeakSet()
+
+
+@contextmanager
+def ended() -> Iterator[None]:
+    """Leave no git behind that stays, however the body ends."""
+    try:
+        yield
+    finally:
+        for objects in list(_LIVE):
+            objects.end()
+
+
 class Facts(NamedTuple):
     """What git says of one object."""
 
@@ -37,6 +50,12 @@ class Objects:
         self._lock = threading.Lock()
         self._process: Any = None
         self._end: Callable[[], object] = _nothing
+        _LIVE.add(self)
+
+    def end(self) -> None:
+        """End the git that stays; the next question starts another."""
+        with self._lock:
+            self._end()
 
     def facts(self, names: Sequence[str]) -> list[Facts | None]:
         """What each name stands for, a full id or one with a suffix; None for what is not there."""

@@ -6,7 +6,7 @@ import pytest
 
 from selfimprove.errors import ToolError
 from selfimprove.vcs.git import Git
-from selfimprove.vcs.objects import Objects, begun, whole
+from selfimprove.vcs.objects import Objects, begun, ended, whole
 
 from .gitrepo import sh
 
@@ -82,3 +82,12 @@ def test_a_name_of_another_kind_is_not_there_however_often_it_is_asked(
     blob = store(git, b"no commit")
     for _ in range(12):
         assert objects.facts([f"{blob}^{{commit}}"] * 200) == [None] * 200
+
+
+def test_none_is_left_behind(git: Git) -> None:
+    there = store(git, b"there")
+    objects = Objects(git)
+    with ended():
+        objects.facts([there])
+    assert objects._process.poll() is not None
+    assert [found and found.size for found in objects.facts([there])] == [5]
