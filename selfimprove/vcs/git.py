@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -61,6 +62,8 @@ _ALWAYS = {
 
 _PIPED = 1 << 14
 """Bytes that a pipe takes in at once, on Linux and macOS; more wait in a file."""
+_FULL = 1 << 16
+"""Bytes left on a disk that is as good as full."""
 _NO_PROGRAM = 127
 """The code of env(1) where the program it is to start is not there."""
 _KEPT_PREFIXES = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_PYTHON_", "GIT_SSL_")
@@ -182,7 +185,8 @@ def failed(args: tuple[str, ...], git_dir: Path, answer: Answer) -> ToolError:
     fatal = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
     name = next((word for word in args if not word.startswith("-")), "")
     full = next((line for line in lines if os.strerror(errno.ENOSPC) in line), "")
-    if full:
+    if full or is_full(git_dir):
+        full = full or os.strerror(errno.ENOSPC)  # git does not always say so
         return ToolError(
             f"git {name} failed in {git_dir}: {full.strip()}",
             "free some space, then go on with `selfimprove run`",
@@ -191,6 +195,14 @@ def failed(args: tuple[str, ...], git_dir: Path, answer: Answer) -> ToolError:
         f"git {name} failed in {git_dir}: {fatal[-1].strip()} (exit {answer.code})",
         f"check that repository with: git --git-dir='{git_dir}' fsck",
     )
+
+
+def is_full(path: Path) -> bool:
+    """Whether the disk that holds a path is as good as full."""
+    try:
+        return shutil.disk_usage(path).free < _FULL
+    except OSError:
+        return False
 
 
 @cache

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from selfimprove.errors import ToolError
 from selfimprove.vcs.changes import Change
-from selfimprove.vcs.git import Git, environment, execute, failed
+from selfimprove.vcs.git import Git, environment, execute, failed, is_full
 from selfimprove.vcs.objects import Objects, missing, whole
 from selfimprove.vcs.refs import RefUpdate, read_refs, update_refs
 from selfimprove.vcs.target import Target
@@ -23,8 +23,6 @@ MARKER = "selfimprove-quarantine"
 _SEEDS = "refs/target/"
 """Keeps what came from the target; the user's own branch names are left free."""
 _CACHED_TREES = 12
-_FULL = 1 << 16
-"""Bytes left on a disk that is as good as full."""
 
 Seen = dict[str, "Entry"]
 
@@ -258,9 +256,9 @@ def _make(making: Path, target: Target) -> None:
     command = ["git", "clone", *options, "--", source, str(making)]
     answer = execute(command, Path("/"), environment())
     if answer.code != 0:
-        full = shutil.disk_usage(making).free < _FULL
+        full = is_full(making)
         shutil.rmtree(making, ignore_errors=True)
-        if full:  # git does not always say so
+        if full:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(making.parent))
         raise failed(("clone",), target.common_dir, answer)
     git = Git(making)
