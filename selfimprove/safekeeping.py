@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
@@ -69,9 +68,8 @@ class Keeper:
             first = self._segment if same else 0
             numbers = [n for n in segment_numbers(self._layout.journal) if n >= first]
             last = numbers[-1] if numbers else 0
-            when = int(datetime.fromisoformat(date).timestamp())
             message = _message(state, last)
-            about = NewCommit(self._ref, message, when, self._tip, afresh=not same)
+            about = NewCommit(self._ref, message, date, self._tip, afresh=not same)
             with importing(self._git, about) as commit:
                 commit.remove("plans")
                 for path, data in chain(*map(self._of_round, numbers), self._singles(whole=whole)):

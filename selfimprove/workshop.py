@@ -6,7 +6,6 @@ import posixpath
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 
 from selfimprove.agents.base import Agent, Workspace
@@ -342,8 +341,7 @@ class Editor:
     def _commit(self, request: AgentRequest) -> NewCommit:
         ref = self._workshop.experiment(request.round, request.agent_id)
         message = f"Round {request.round}, {request.agent_id}\n"
-        date = int(datetime.fromisoformat(self._date).timestamp())
-        return NewCommit(ref, message, date, self._base, anywhere=True)
+        return NewCommit(ref, message, self._date, self._base, anywhere=True)
 
 
 def _analysis(category: Category, what: str, why: str, lesson: str) -> FailureAnalysis:

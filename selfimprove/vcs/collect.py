@@ -91,7 +91,8 @@ def collect(q: Quarantine, edited: Edited, about: NewCommit) -> Collected:
     deleted = list(_deleted(base, gone))
     with importing(q.git, replace(about, tree=q.tree_oid(start))) as commit:
         for change in deleted:
-            commit.remove(change.path)
+            if change.path in base:  # else it was laid over, perhaps in place of a folder
+                commit.remove(change.path)
         stored: list[_Stored] = []
         for path in touched:
             if path not in left_out:

@@ -12,11 +12,9 @@ from selfimprove.errors import TargetError, ToolError
 from selfimprove.vcs.names import is_dot_git
 from selfimprove.vcs.objects import Objects, begun
 from selfimprove.vcs.patterns import ancestors
-from selfimprove.vcs.quarantine import Entry, Quarantine, Seen
+from selfimprove.vcs.quarantine import Entry, Quarantine, Seen, remember
 
 _CHUNK = 1 << 20
-_LAID = 12
-"""Trees that are remembered under an overlay."""
 
 
 @dataclass(frozen=True)
@@ -128,9 +126,7 @@ def composed(q: Quarantine, commit: str, overlay: Overlay | None) -> Seen:
     found = overlay.laid.get(tree)
     if found is None:
         found = _laid_under(overlay, q.entries(overlay.base_commit), entries)
-        while len(overlay.laid) >= _LAID:
-            overlay.laid.pop(next(iter(overlay.laid)), None)
-        overlay.laid[tree] = found
+        remember(overlay.laid, tree, found)
     return found
 
 

@@ -97,7 +97,7 @@ class Git:
     def run(
         self,
         *args: str,
-        stdin: bytes | BinaryIO | None = None,
+        stdin: bytes | None = None,
         env: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> bytes:

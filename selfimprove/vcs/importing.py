@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import BinaryIO, cast
 
 from selfimprove.vcs.git import Git, failed
@@ -23,8 +24,8 @@ class NewCommit:
 
     ref: str
     message: str
-    date: int
-    """Seconds since 1970."""
+    date: str
+    """ISO 8601, with its offset from UTC."""
     parent: str = ""
     """Empty: it has none."""
     tree: str = ""
@@ -43,7 +44,8 @@ class Import:
         self._about = about
         self._file = file
         self._say(f"commit {about.ref}\nmark :1\n")
-        self._say(f"committer selfimprove <selfimprove@localhost> {about.date} +0000\n")
+        when = int(datetime.fromisoformat(about.date).timestamp())
+        self._say(f"committer selfimprove <selfimprove@localhost> {when} +0000\n")
         self._data(about.message.encode())
         if about.parent:
             self._say(f"from {about.parent}\n")

@@ -49,7 +49,7 @@ class Objects:
         self._git = git
         self._lock = threading.Lock()
         self._process: Any = None
-        self._end: Callable[[], object] = _nothing
+        self._end: Callable[[], object] = lambda: None
         _LIVE.add(self)
 
     def end(self) -> None:
@@ -106,10 +106,6 @@ def _end(process: Any) -> None:
         with suppress(BrokenPipeError):
             pipe.close()
     process.proc.wait()
-
-
-def _nothing() -> None:
-    return
 
 
 def begun(out: BinaryIO, oid: str) -> int:

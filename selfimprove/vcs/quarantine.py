@@ -98,25 +98,20 @@ class Quarantine:
         found = self._entries.get(tree)
         if found is None:
             found = parse_tree(self.git.run("ls-tree", "-r", "-z", "--full-tree", tree))
-            self.remember(tree, found)
+            remember(self._entries, tree, found)
         return found
-
-    def remember(self, tree: str, entries: Seen) -> None:
-        """Spare a look at a tree whose paths are known from how it was made."""
-        while len(self._entries) >= _CACHED_TREES:
-            self._entries.pop(next(iter(self._entries)), None)
-        self._entries[tree] = entries
 
     def remember_edited(self, commit: str, start: str, changes: Iterable[Change]) -> None:
         """Spare a look at a commit that is `start` but for some changes."""
-        entries = dict(self.entries(start))
+        old = self.entries(start)
+        entries = dict(old)
         for change in changes:
-            if change.kind == "added":
+            if change.oid and change.path not in old:
                 return  # it could take the place of a folder
             entries.pop(change.path, None)
             if change.oid:
                 entries[change.path] = Entry(change.mode, "blob", change.oid)
-        self.remember(self.tree_oid(commit), entries)
+        remember(self._entries, self.tree_oid(commit), entries)
 
     def blob(self, oid: str) -> bytes:
         """The bytes of one blob, as stored."""
@@ -220,7 +215,7 @@ class Quarantine:
     def tidy(self) -> None:
         """Pack refs and loose objects: git looks through them all, and each round adds some."""
         self.git.run("pack-refs", "--all")
-        self.git.run("repack", "-d", "-q")
+        _pack(self.git)
 
     def scratch(self) -> tempfile.TemporaryDirectory[str]:
         """A folder for private indexes and the like; a later start clears what a kill left."""
@@ -241,6 +236,13 @@ class Quarantine:
             lock.unlink(missing_ok=True)
         shutil.rmtree(self.path / "scratch", ignore_errors=True)
         (self.path / "scratch").mkdir(exist_ok=True)
+
+
+def remember(seen: dict[str, Seen], tree: str, entries: Seen) -> None:
+    """Keep the paths of a tree in place of those that have been kept longest."""
+    while len(seen) >= _CACHED_TREES:
+        seen.pop(next(iter(seen)), None)
+    seen[tree] = entries
 
 
 _RAW_DIFF = ("diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color")
@@ -269,9 +271,13 @@ def _make(making: Path, target: Target) -> None:
     moves += [RefUpdate(f"{_SEEDS}{oid}", oid, zeros) for oid in set(cloned.values())]
     update_refs(git, moves)
     git.run("config", "--remove-section", "remote.origin")
-    # Every repository an executor gets is packed from here: loose objects are compressed each time.
-    git.run("repack", "-d", "-q")
+    _pack(git)
     (making / MARKER).write_text(f"1\n{target.common_dir}\n", encoding="utf-8")
+
+
+def _pack(git: Git) -> None:
+    """Every repository an executor gets is packed from here; loose objects cost it each time."""
+    git.run("repack", "-d", "-q")
 
 
 def _is_whole(path: Path) -> bool:

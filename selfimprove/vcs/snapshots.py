@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 
 from selfimprove.vcs.git import Git
+from selfimprove.vcs.objects import Objects, whole
 
 
 def blob_id(data: bytes, length: int) -> str:
@@ -35,9 +36,6 @@ def listed(git: Git, commit: str, *below: str) -> dict[str, str]:
 def read(git: Git, commit: str) -> Iterator[tuple[str, bytes]]:
     """Every file of a commit, with its content."""
     files = listed(git, commit)
-    wanted = "".join(f"{blob}\n" for blob in files.values()).encode()
-    with git.stream("cat-file", "--batch", stdin=wanted) as out:
-        for path in files:
-            size = int(out.readline().split()[2])
-            yield path, out.read(size)
-            out.read(1)
+    with Objects(git).contents(list(files.values())) as out:
+        for path, blob in files.items():
+            yield path, whole(out, blob)

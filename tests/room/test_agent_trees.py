@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 from room_machine import Machine, contained_only
+from vcs.gitrepo import collected
 
 from selfimprove.room.agent_trees import AgentTrees, Wanted
 from selfimprove.room.job import Job
 from selfimprove.testing import Repository, build_repository
 from selfimprove.vcs.changes import Collected
 from selfimprove.vcs.export import Overlay
-from selfimprove.vcs.importing import NewCommit
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.target import open_target
-from selfimprove.vcs.trees import Edited, collect
+from selfimprove.vcs.trees import Edited
 
 FILES = {
     ".gitignore": "*.log\n",
@@ -61,11 +61,6 @@ def trees_at(machine: Machine, repository: Repository, mode: str, **more: object
     return AgentTrees(quarantine, room, folder, "improve/it", lambda at: Overlay(at))
 
 
-def collected(trees: AgentTrees, edited: Edited) -> Collected:
-    about = NewCommit("refs/heads/found", "found\n", 1_700_000_000, edited.start, anywhere=True)
-    return collect(trees._quarantine, edited, about)
-
-
 def edited(trees: AgentTrees, commit: str, script: str) -> Collected:
     with trees.editing(Wanted(commit, git=True, in_room=True)) as mine:
         job = Job(script, mine.layers or mine.tree, "agent", 30)
@@ -73,7 +68,7 @@ def edited(trees: AgentTrees, commit: str, script: str) -> Collected:
         assert outcome.exit_code == 0, outcome.stderr
         layered = mine.layers is not None
         assert layered == trees._room.probe.overlay
-        return collected(trees, Edited(commit, mine.edited, mine.before, layered))
+        return collected(trees._quarantine, Edited(commit, mine.edited, mine.before, layered))
 
 
 @contained_only
@@ -142,6 +137,6 @@ def test_an_agent_s_own_program_in_the_target_is_shown_over_layers(
     trees, head = trees_at(machine, repository, "auto"), repository.head
     with trees.editing(Wanted(head, git=True, in_room=True)) as mine:
         outcome = trees._room.run(Job("sh tools/agent.sh", mine.layers or tmp_path, "agent", 30))
-        made = collected(trees, Edited(head, mine.edited, mine.before, layer=True))
+        made = collected(trees._quarantine, Edited(head, mine.edited, mine.before, layer=True))
     assert outcome.stdout == b"untracked\n"
     assert made.changes == ()

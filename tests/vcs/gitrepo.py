@@ -32,5 +32,6 @@ def commit(root: Path, files: dict[str, str | bytes], message: str = "change") -
 
 
 def collected(q: Quarantine, edited: Edited) -> Collected:
-    about = NewCommit("refs/heads/found", "found\n", 1_700_000_000, edited.start, anywhere=True)
+    date = "2023-11-14T22:13:20+00:00"
+    about = NewCommit("refs/heads/found", "found\n", date, edited.start, anywhere=True)
     return collect(q, edited, about)

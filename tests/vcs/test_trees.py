@@ -437,3 +437,20 @@ def test_overlaid_files_are_part_of_the_tree_only_when_edited(
         ("goal.md", "deleted"),
         ("score.sh", "modified"),
     ]
+
+
+@pytest.mark.parametrize("edit", ["", "echo 2"])
+def test_what_is_laid_in_place_of_a_folder_takes_the_folder_only_when_edited(
+    quarantine: Quarantine, target: Target, tmp_path: Path, edit: str
+) -> None:
+    tree = tmp_path / "agent"
+    overlay = Overlay(target.head, extra_files={"src": b"echo 1"})
+    agent_clone(quarantine, target.head, "improve/it", tree, overlay)
+    before = snapshot(tree)
+    write(tree, {"src": edit}) if edit else (tree / "src").unlink()
+    found = collected(quarantine, Edited(target.head, tree, before))
+    kind = "modified" if edit else "deleted"
+    assert [(it.path, it.kind) for it in found.changes] == [("src", kind)]
+    there = sh(quarantine.path, "ls-tree", "-r", "--name-only", found.commit).splitlines()
+    assert list(quarantine.entries(found.commit)) == there
+    assert ("src/app.py" in there) == (not edit)
