@@ -24,10 +24,10 @@ from statistics import median
 from subprocess import PIPE
 
 HERE = Path(__file__).resolve().parent
-LOGS = 8
-REQUESTS = 500
-CLIENTS = 1500
-NETWORKS = 4000
+LOGS = 6
+REQUESTS = 400
+CLIENTS = 1000
+NETWORKS = 2500
 PAGES = 60
 TOP = 10
 SLOW_MS = 400
