@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from selfimprove.syntax import UNPARSABLE, parse
+
 
 def changes_no_code(pairs: Iterable[tuple[str, bytes, bytes]]) -> bool:
     """Whether every file (its path, before, after) is Python that means what it meant.
@@ -20,6 +22,6 @@ def _same(path: str, old: bytes, new: bytes) -> bool:
     if not path.endswith(".py"):
         return False
     try:
-        return ast.dump(ast.parse(old)) == ast.dump(ast.parse(new))
-    except (SyntaxError, ValueError, RecursionError):
+        return ast.dump(parse(old)) == ast.dump(parse(new))
+    except UNPARSABLE:
         return False

@@ -7,6 +7,7 @@ import json
 import re
 
 from selfimprove.contracts.base import Direction
+from selfimprove.syntax import UNPARSABLE, parse
 
 _LOWER = frozenset(
     {"ms", "us", "ns", "s", "sec", "secs", "seconds", "time", "duration", "latency", "elapsed"}
@@ -30,8 +31,8 @@ def direction_of(metric: str) -> Direction | None:
 def printed_metric(source: str) -> str:
     """The first key of a dict literal that a Python script dumps as JSON; empty if none."""
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+        tree = parse(source)
+    except UNPARSABLE:
         return ""
     dicts = {
         target.id: node.value

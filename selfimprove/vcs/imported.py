@@ -6,6 +6,7 @@ import ast
 import posixpath
 from collections.abc import Iterable
 
+from selfimprove.syntax import UNPARSABLE, parse
 from selfimprove.vcs.quarantine import Quarantine, Seen
 from selfimprove.vcs.scope import Scope
 
@@ -34,8 +35,8 @@ def _module(path: str) -> str:
 
 def _imports(text: bytes) -> Iterable[str]:
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+        tree = parse(text)
+    except UNPARSABLE:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

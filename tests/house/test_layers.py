@@ -10,7 +10,7 @@ from .source import PACKAGE, Import, imports, modules
 LAYERS = """
 errors
 contracts
-words names places expressions markdown resources deathwatch proctree redaction
+words names places expressions markdown syntax resources deathwatch proctree redaction
 outputs
 ideas harness process
 config goalfile

@@ -10,11 +10,11 @@ from selfimprove.agents.base import AgentFailure, Workspace
 from selfimprove.agents.offline.edits import Hunk, StaleEdit, apply_hunks
 from selfimprove.agents.offline.files import SourceFile, read_source
 from selfimprove.agents.offline.idea import APPLY_CODEMOD, SET_VALUE
-from selfimprove.agents.offline.pymodule import compiles
 from selfimprove.agents.offline.scan import Scanner
 from selfimprove.agents.offline.sources.user_ideas import parse, tunables_of
 from selfimprove.agents.offline.tunables import matching, set_value
 from selfimprove.contracts.agent import AgentRequest
+from selfimprove.syntax import compiles
 
 Edit = tuple[str, Mapping[str, Any]]
 """A tool's name and its arguments."""

@@ -3,37 +3,16 @@
 from __future__ import annotations
 
 import ast
-import threading
-import warnings
 from collections.abc import Iterator
 from functools import cached_property
 
 from selfimprove.agents.offline.edits import Splice, splice
+from selfimprove.syntax import parse
 
-_WARNINGS = threading.Lock()
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Loop = ast.For | ast.AsyncFor | ast.While
 _SHARED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-
-
-def parse(text: str) -> ast.Module:
-    """Parse without printing what Python would warn of; raises one of UNPARSABLE."""
-    with _WARNINGS, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
-
-
-def compiles(text: str, path: str) -> str:
-    """Say why a text is no Python module, or give the empty string."""
-    try:
-        with _WARNINGS, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            compile(text, path, "exec", dont_inherit=True)
-    except UNPARSABLE as error:
-        return f"{type(error).__name__}: {error}"
-    return ""
 
 
 class PyModule:

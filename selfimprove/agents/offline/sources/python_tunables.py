@@ -10,8 +10,9 @@ from functools import lru_cache
 
 from selfimprove.agents.offline.files import SourceFile
 from selfimprove.agents.offline.idea import ChangeIdea
-from selfimprove.agents.offline.pymodule import UNPARSABLE, Function, PyModule, dotted
+from selfimprove.agents.offline.pymodule import Function, PyModule, dotted
 from selfimprove.agents.offline.tunables import Place, Tunable, idea_of, numbered
+from selfimprove.syntax import UNPARSABLE
 
 NAME = "python tunables"
 LANGUAGES = frozenset({"python"})

@@ -9,8 +9,9 @@ from selfimprove.agents.offline.codemods import Codemod, idea_of
 from selfimprove.agents.offline.edits import StaleEdit
 from selfimprove.agents.offline.files import SourceFile
 from selfimprove.agents.offline.idea import ChangeIdea
-from selfimprove.agents.offline.pymodule import UNPARSABLE, PyModule
+from selfimprove.agents.offline.pymodule import PyModule
 from selfimprove.agents.offline.rewrites import caching, containers, hoist, joins, loops, structure
+from selfimprove.syntax import UNPARSABLE
 
 NAME = "rewrites"
 LANGUAGES = frozenset({"python"})

@@ -190,7 +190,8 @@ def symbol_at(text: str, line: int) -> str:
 
 @lru_cache(maxsize=256)
 def _symbols(text: str) -> tuple[tuple[int, int, str], ...]:
-    from selfimprove.agents.offline.pymodule import UNPARSABLE, PyModule
+    from selfimprove.agents.offline.pymodule import PyModule
+    from selfimprove.syntax import UNPARSABLE
 
     try:
         module = PyModule(text)

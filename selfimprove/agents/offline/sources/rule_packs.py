@@ -152,7 +152,8 @@ def _header(file: SourceFile, line: str) -> list[Splice]:
         return []
     at = 0
     if file.language == "python":
-        from selfimprove.agents.offline.pymodule import UNPARSABLE, PyModule
+        from selfimprove.agents.offline.pymodule import PyModule
+        from selfimprove.syntax import UNPARSABLE
 
         try:
             return PyModule(file.text).import_of(line.removeprefix("import ")) or []
