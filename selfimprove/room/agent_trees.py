@@ -125,7 +125,7 @@ class AgentTrees:
         place = self._folder / f"{'repository' if wanted.git else 'plain'}-{wanted.commit}"
         with self._lock:
             if place not in self._repositories:
-                self._room.make_mount_points(files, self._room.provided_inside())
+                self._room.make_mount_points(files, self._room.places_for("agent"))
                 making = self._making()
                 self._add_repository(wanted, Around(making, files))
                 making.rename(place)

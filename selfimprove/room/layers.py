@@ -195,7 +195,7 @@ class Layers:
     def _export(self, commit: str, tree: Path, changed: Mapping[str, Entry] | None) -> None:
         if changed is None:
             export(self.quarantine, commit, tree, self.overlay, self._frozen())
-            self.room.make_mount_points(tree, self.room.provided_inside())
+            self.room.make_mount_points(tree, self.room.places_for("benchmark"))
         else:
             export_files(self.quarantine, commit, tree, changed)
         if self.settings.export_git:
@@ -222,7 +222,7 @@ class Layers:
         if self._export_key(commit) == self._export_key(self.overlay.base_commit):
             return None
         if commit not in self._known.changed:  # every measurement asks, and all paths are looked at
-            firm = self.room.provided_inside()
+            firm = self.room.places_for("benchmark")
             self._known.changed[commit] = edits(self.quarantine, commit, self.overlay, firm)
         return self._known.changed[commit]
 
@@ -286,7 +286,7 @@ class Layers:
         start = making / "base"
         export(self.quarantine, base, start, self.overlay)
         self._lay_locks(base, locks, start)
-        self.room.make_mount_points(start, self.room.provided_inside())
+        self.room.make_mount_points(start, self.room.places_for("benchmark"))
         tree = self._writable((start,), making)
         outcome = self._run(self.settings.deps_command, tree, "deps", making.name)
         if outcome.exit_code != 0:
@@ -346,7 +346,7 @@ class Layers:
 
     def _places(self) -> list[str]:
         kind = "mounts" if self.room.probe.bwrap is not None else "links"
-        return [kind, *sorted(map(str, self.room.provided_inside()))]
+        return [kind, *sorted(map(str, self.room.places_for("benchmark")))]
 
     def _folder(self, name: str) -> Path:
         folder = self.cache / name

@@ -116,9 +116,13 @@ class Room:
 
         return check_tool(self, command, tree)
 
-    def provided_inside(self, profile: Profile | None = None) -> dict[Path, Path]:
-        """Provided paths that lie in the tree: place relative to its top -> the user's path."""
-        return self.provided.inside(profile)
+    def places_for(self, profile: Profile) -> dict[Path, Path]:
+        """Where provided paths go in a tree that is kept: relative to its top -> the user's path.
+
+        All of them where they are mounted over: a frozen tree takes no more. A link stays, so
+        only those that the profile is given.
+        """
+        return self.provided.inside(None if self.probe.bwrap is not None else profile)
 
     def describe(self) -> list[str]:
         """What jobs see and may use, a line each: for the trust screen."""
@@ -342,7 +346,7 @@ class Room:
 
     def _inside_tree(self, job: Job) -> dict[Path, Path]:
         """What is laid over a job's tree, with an agent's own program where the tree has none."""
-        places, top = self.provided_inside(job.profile), self.spec.target_top
+        places, top = self.provided.inside(job.profile), self.spec.target_top
         if job.profile == "agent":
             folders = [job.tree] if isinstance(job.tree, Path) else [*job.tree.stack]
             for path in program_paths(job.command, self._home, top):

@@ -178,6 +178,21 @@ def test_provided_environment_in_every_layer(make: Make, machine: Machine, repo:
     assert measure(layers, layers.prepared(base_of(layers)), "cat env/tool built") == "tool\ntool\n"
 
 
+def test_nothing_leads_a_benchmark_to_what_is_held_out(make: Make, machine: Machine) -> None:
+    (machine.target / "held").mkdir()
+    (machine.target / "held" / "answer").write_text("42\n")
+    layers = make(provide=[{"path": "held", "for": ["holdout"]}])
+    prepared = layers.prepared(base_of(layers))
+    look = "if test -e held/answer; then echo there; else echo none; fi"
+
+    def held_out() -> str:
+        with layers.throwaway(prepared) as tree:
+            return layers.room.run(Job(look, tree, "holdout")).stdout.decode()
+
+    seen = [measure(layers, prepared, look), held_out(), measure(layers, prepared, look)]
+    assert seen == ["none\n", "there\n", "none\n"]
+
+
 def test_drop_keep_and_clean(make: Make, repo: Path) -> None:
     first = git(repo, "rev-parse", "HEAD")
     second = commit(repo, {"who": "candidate"})
