@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,6 +63,15 @@ def read_reports(root: Layout) -> list[MergeReport]:
     return _numbered(root, "state/merge_reports/round_*.json", MergeReport)
 
 
+def _reports_of_wins(root: Layout, state: State, rows: Iterable[RawDataRow]) -> list[MergeReport]:
+    """Those of rounds that merged: most of thousands did not, and theirs are not opened."""
+    rounds = {row.iteration for row in rows if row.is_winner} | {state.number}
+    found = (
+        read_document(root, layout.merge_report_path(number), MergeReport) for number in sorted(rounds)
+    )
+    return [report for report in found if report is not None]
+
+
 def read_history(root: Layout, last: int = 0) -> list[HistoryRecord]:
     """Every history record, or so many of the last ones, in order of rounds."""
     return _numbered(root, "state/iteration_history/round_*.json", HistoryRecord, last)
@@ -91,7 +101,7 @@ def load_history(root: Layout, state: State | None = None) -> ScoreHistory:
         subject,
         rows,
         read_document(root, layout.BASELINE, Baseline),
-        read_reports(root),
+        _reports_of_wins(root, state, rows),
         Extras(
             tuple(results),
             tuple(read_rows(root, layout.EVENTS, TrackedEvent)),
