@@ -13,8 +13,9 @@ import pytest
 
 from selfimprove.app import run as run_module
 from selfimprove.cli import main
-from selfimprove.room import isolation, landlock
+from selfimprove.room.isolation import Level
 from selfimprove.testing import Repository
+from selfimprove.testing.levels import hold_to, release
 from selfimprove.vcs.state import user_state
 from selfimprove.vcs.target import open_target
 
@@ -67,25 +68,13 @@ def start(
     return run
 
 
-def hold_to(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let runs have this level of isolation."""
-    if level == "bubblewrap":
-        found = isolation.probe("auto")
-        if found.level != "bubblewrap":
-            pytest.skip(f"no bubblewrap here: {found.reason}")
-    elif level in ("landlock", "reduced"):
-        if level == "reduced":
-            monkeypatch.setattr(landlock, "version", lambda: 0)
-        elif not landlock.version():
-            pytest.skip("no Landlock in this kernel")
-        isolation._probe.cache_clear()
-        monkeypatch.setattr(isolation, "_binaries", list)
-    else:
-        monkeypatch.setenv("SELFIMPROVE_SANDBOX__MODE", "off")
-
-
 @pytest.fixture
-def at_level(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Hold runs to a level, and forget what was found out about it afterwards."""
-    yield lambda level: hold_to(level, monkeypatch)
-    isolation._probe.cache_clear()
+def at_level(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Level], None]]:
+    """Hold runs to a level, where this machine has it."""
+
+    def hold(level: Level) -> None:
+        if missing := hold_to(level, monkeypatch):
+            pytest.skip(missing)
+
+    yield hold
+    release()
