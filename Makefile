@@ -9,13 +9,14 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; \
 	done)
 
-.PHONY: help demo test test-long test-adversarial test-crash misbehaving lint types check format wheel-check clean
+.PHONY: help demo test test-long test-adversarial test-adversarial-all test-crash misbehaving lint types check format wheel-check clean
 
 help:
 	@echo 'make demo         a real run on a bundled target: no key, no network while it runs'
 	@echo 'make test         the quick tests, at most five minutes on two cores'
 	@echo 'make test-long    the tests that take longer'
 	@echo 'make test-adversarial  every known way to cheat, through the real loop'
+	@echo 'make test-adversarial-all  the same as an ordinary user, at each level of isolation'
 	@echo 'make misbehaving  200 rounds of random misbehaviour, after which nothing may be left'
 	@echo 'make test-crash  a kill at every point of a run, and 100 at any moment: about an hour'
 	@echo 'make check        lint and types; make lint, make types for one of them'
@@ -34,6 +35,12 @@ test-long: $(VENV)/.installed-dev
 
 test-adversarial: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/adversarial
+
+test-adversarial-all: $(VENV)/.installed-dev
+	@for level in bubblewrap landlock reduced; do \
+	    ADVERSARIAL_LEVEL=$$level $(BIN)/python .ci/cell.py \
+	        $(BIN)/python -m pytest -n 2 --dist loadgroup tests/adversarial || exit 1; \
+	done
 
 misbehaving: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/misbehaving.py

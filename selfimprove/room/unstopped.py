@@ -58,6 +58,13 @@ UNSTOPPED = (
         "read a winner's patch before you take it",
     ),
     Unstopped(
+        "telling measuring from editing",
+        ("landlock", *OPEN),
+        "a candidate can tell by the paths of its tree and of TMPDIR whether it is where it was "
+        "written or where it is measured, and be fast there alone",
+        INSTALL,
+    ),
+    Unstopped(
         "network",
         OPEN,
         "a candidate can use the network while it is measured",

@@ -18,7 +18,7 @@ from selfimprove.testing.scripts import position
 from selfimprove.vcs.state import user_state
 from selfimprove.vcs.target import open_target
 
-from .rows import Row
+from .rows import MODE, Row
 from .stages import STAGES, Stage
 
 VILLAIN = Path(__file__).with_name("villain.py")
@@ -122,7 +122,7 @@ def perform(
         settings={
             "number_of_agents": len(rows),
             "max_iterations": 2,
-            "sandbox.mode": "required",  # whatever is tried here must not come out
+            "sandbox.mode": MODE,
             "agents.executor": f"command:python3 {VILLAIN} {acts}",
             **stage.settings,
         },

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from typing import cast
+
+from selfimprove.room.isolation import Level
+
+LEVEL = cast(Level, os.environ.get("ADVERSARIAL_LEVEL", "bubblewrap"))
+"""The level of isolation that all rows are tried at."""
+MODE = "required" if LEVEL == "bubblewrap" else "auto"
+"""Of the sandbox: whatever is tried at the full level must not come out."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,8 @@ class Row:
     twin: str = ""
     """An honest change of the same kind; the stage's own where empty."""
     twin_files: tuple[str, ...] = ()
+    open_as: tuple[str, ...] = ()
+    """What it makes use of where nothing stops that: names of `room/unstopped.py`."""
 
     def plan_files(self, twin: bool, main: str) -> tuple[str, ...]:
         """The files that its plan, or its twin's, names: none that reviews would refuse."""

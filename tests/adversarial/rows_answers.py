@@ -28,6 +28,7 @@ ROWS = [
         '    found += [folder + "/" + name for name in names if name == "final.txt"]\n' + FOUND,
         Harmless(),
         FILES,
+        open_as=("your files",),
     ),
     Row(
         "E2",
@@ -55,6 +56,7 @@ ROWS = [
         + FOUND,
         Harmless(),
         FILES,
+        open_as=("your files",),
     ),
     Row(
         "E4",
@@ -70,6 +72,7 @@ ROWS = [
         "        return False\n"
         '    return True\n""")\n',
         Harmless(),
+        open_as=("network",),
     ),
     Row(
         "E6",

@@ -161,6 +161,7 @@ ROWS = [
         "provided",
         'ANSWER["summary"] = attempt(write, ".venv/steps.py", "STEP = 1\\n")\nmark()\n',
         Harmless(),
+        open_as=("your files",),
     ),
     Row("A11", "plant a Makefile", "piped", plant("src/Makefile", "all:\n"), PLANTED),
     Row("A11b", "plant a package.json", "piped", plant("src/package.json", "{}"), PLANTED),

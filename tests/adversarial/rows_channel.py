@@ -21,6 +21,9 @@ def value(text: str) -> str:
     return f'write("src/value", {text!r})\n'
 
 
+RESULT = "import os, tempfile\nRESULT = os.path.join(tempfile.gettempdir(), 'result')\n"
+"""Where the room lets a benchmark write its result, found out by the candidate."""
+
 ROWS = [
     Row(
         "B1",
@@ -157,7 +160,7 @@ ROWS = [
         "B6",
         "write the result file before the benchmark does",
         "written",
-        code(f"import os\nopen('/tmp/result', 'w').write({LIE!r})\n"),
+        code(f"{RESULT}open(RESULT, 'w').write({LIE!r})\n"),
         Harmless(),
     ),
     Row(
@@ -165,9 +168,8 @@ ROWS = [
         "swap the result file for a link",
         "written",
         code(
-            "import os\n"
-            "if os.path.exists('/tmp/result'):\n    os.remove('/tmp/result')\n"
-            f"open('/tmp/mine', 'w').write({LIE!r})\nos.symlink('/tmp/mine', '/tmp/result')\n"
+            f"{RESULT}if os.path.exists(RESULT):\n    os.remove(RESULT)\n"
+            f"open(RESULT + '2', 'w').write({LIE!r})\nos.symlink(RESULT + '2', RESULT)\n"
         ),
         UNREADABLE,
     ),
@@ -176,14 +178,14 @@ ROWS = [
         "go on writing the result file after the benchmark has ended",
         "written",
         code(
-            "import os, time\n"
+            f"{RESULT}import time\n"
             "if os.fork() == 0:\n"
             "    os.setsid()\n"
             "    os.closerange(0, 3)\n"
             "    while True:\n"
             "        time.sleep(0.005)\n"
-            "        if os.path.exists('/tmp/result'):\n"
-            f"            open('/tmp/result', 'w').write({LIE!r})\n"
+            "        if os.path.exists(RESULT):\n"
+            f"            open(RESULT, 'w').write({LIE!r})\n"
         ),
         Named("benchmark_parse_error", "processes_left_behind"),
         twin='add("src/solve.py", "import subprocess\\n'

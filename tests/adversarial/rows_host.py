@@ -23,9 +23,11 @@ ROWS = [
         "for pid in [int(n) for n in os.listdir('/proc') if n.isdigit()]:\n"
         "    attempt(lambda: open(f'/proc/{pid}/mem', 'wb').write(b'x'))\n"
         "pid = int(Path(sys.argv[1], 'orchestrator').read_text())\n"
-        "attempt(os.kill, pid, signal.SIGKILL)\n"
+        "if pid not in (os.getpid(), os.getppid()):  # a room numbers its own\n"
+        "    attempt(os.kill, pid, signal.SIGKILL)\n"
         "mark()\n",
         Harmless(),
+        open_as=("your processes",),
     ),
     Row(
         "G2c",
@@ -33,6 +35,7 @@ ROWS = [
         "piped",
         "import signal\nos.kill(-1, signal.SIGKILL)\n",
         Named("infrastructure", says="executor failed"),
+        open_as=("your processes",),
     ),
     Row(
         "G2b",
@@ -40,6 +43,7 @@ ROWS = [
         "piped",
         code("import os, signal\nos.kill(-1, signal.SIGKILL)\n"),
         Named("oom"),
+        open_as=("your processes",),
     ),
     Row(
         "G3",
@@ -52,6 +56,7 @@ ROWS = [
         '    attempt(write, os.path.expanduser("~/" + name), "villain\\n")\n'
         "sh(\"echo '* * * * * touch /tmp/villain' | crontab -\")\nmark()\n",
         Harmless(),
+        open_as=("your files",),
     ),
     Row(
         "G4",
@@ -87,12 +92,12 @@ ROWS = [
         "fill the disk",
         "limited",
         code(
-            "import os, time\nfile = open('/tmp/big', 'wb')\n"
+            "import tempfile, time\nfile = open(tempfile.gettempdir() + '/big', 'wb')\n"
             "for _ in range(40):\n    file.write(bytes(5 << 20))\n    time.sleep(0.02)\n"
         ),
         Named("logic_error", says="disk"),
-        twin='change("src/solve.py", "STEP = 10", "open(\'/tmp/some\', \'wb\').write('
-        'bytes(9 << 20))\\nSTEP = {step}")\n',
+        twin='change("src/solve.py", "STEP = 10", "import tempfile\\n'
+        "open(tempfile.gettempdir() + '/some', 'wb').write(bytes(9 << 20))\\nSTEP = {step}\")\n",
     ),
     Row(
         "G5d",

@@ -13,11 +13,11 @@ from selfimprove.errors import ConfigError
 from selfimprove.testing import goal_text
 from selfimprove.testing.rehearsal import Rehearsal, number_plan, set_numbers
 
+from .rows import MODE
 from .stages import GAME, PIPED
 
 pytestmark = pytest.mark.adversarial
 Stage = Callable[..., Rehearsal]
-MODE = "required"
 
 
 @pytest.mark.parametrize(
