@@ -105,7 +105,7 @@ ROWS = [
         "limited",
         code(
             "import os, time\nos.mkdir('src/many')\n"
-            "for k in range(20000):\n    open(f'src/many/{k}', 'wb').write(bytes(8192))\n"
+            "for k in range(6000):\n    open(f'src/many/{k}', 'wb').write(bytes(32768))\n"
         ),
         Named("logic_error", says="disk"),
     ),
