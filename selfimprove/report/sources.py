@@ -67,7 +67,8 @@ def _reports_of_wins(root: Layout, state: State, rows: Iterable[RawDataRow]) -> 
     """Those of rounds that merged: most of thousands did not, and theirs are not opened."""
     rounds = {row.iteration for row in rows if row.is_winner} | {state.number}
     found = (
-        read_document(root, layout.merge_report_path(number), MergeReport) for number in sorted(rounds)
+        read_document(root, layout.merge_report_path(number), MergeReport)
+        for number in sorted(rounds)
     )
     return [report for report in found if report is not None]
 
