@@ -46,9 +46,9 @@ from selfimprove.steps import lost
 from selfimprove.steps.stop_check import why_stop
 from selfimprove.store import lock
 from selfimprove.store.files import leftovers, write_whole
-from selfimprove.store.journal import Journal, segment_numbers
+from selfimprove.store.journal import Journal
 from selfimprove.store.layout import Layout, folders_of_record
-from selfimprove.store.record import envelopes, load
+from selfimprove.store.record import load
 from selfimprove.store.state import State
 from selfimprove.store.writer import Writer
 from selfimprove.vcs.objects import ended
@@ -324,7 +324,6 @@ def _open(run: Run, site: Site, asked: Asked) -> None:
                 "source": str(site.config.sources.get(name, "settings")),
             }
             run.append(control("setup", "config_change", iteration=state.number, details=details))
-    lost = len(list(lost_calls(site.layout, state)))
     run.append(
         control(
             "setup",
@@ -335,20 +334,9 @@ def _open(run: Run, site: Site, asked: Asked) -> None:
             target_value=site.config.settings.target_value,
             objective=site.goal.objective,
             unit=site.goal.metric.unit,
-            repeated_calls=lost,
+            repeated_calls=len(list(lost.calls(site.layout, state))),
         )
     )
-
-
-def lost_calls(layout: Layout, state: State) -> Iterator[str]:
-    """Agent calls that were in flight when the last process died, and whose reply was not kept."""
-    asked = {deed.seq: name for name, deed in state.open_deeds.items()}
-    for envelope in envelopes(layout, max(segment_numbers(layout.journal), default=0)):
-        payload = envelope.payload
-        if envelope.seq not in asked or payload.get("tool") != "agent.ask":
-            continue
-        if not (layout.replies / f"{payload['args'].get('request')}.json").is_file():
-            yield asked[envelope.seq]
 
 
 @contextmanager

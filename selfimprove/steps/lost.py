@@ -1,8 +1,8 @@
-"""Booking what questions had spent that a killed process never told the record about."""
+"""What was lost with a killed process: the questions under way, and what they had spent."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 from selfimprove.agents.purse import OpenTab, read_tabs
@@ -11,7 +11,21 @@ from selfimprove.contracts.agent import Usage
 from selfimprove.contracts.envelope import Draft, control, tool_result
 from selfimprove.deps import Deps
 from selfimprove.steps.base import Drafts
+from selfimprove.store.journal import segment_numbers
+from selfimprove.store.layout import Layout
+from selfimprove.store.record import envelopes
 from selfimprove.store.state import State
+
+
+def calls(layout: Layout, state: State) -> Iterator[str]:
+    """Agent calls that were in flight when the last process died, and whose reply was not kept."""
+    asked = {deed.seq: name for name, deed in state.open_deeds.items()}
+    for envelope in envelopes(layout, max(segment_numbers(layout.journal), default=0)):
+        payload = envelope.payload
+        if envelope.seq not in asked or payload.get("tool") != "agent.ask":
+            continue
+        if not (layout.replies / f"{payload['args'].get('request')}.json").is_file():
+            yield asked[envelope.seq]
 
 
 def book(state: State, deps: Deps) -> Drafts:
