@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -225,7 +223,7 @@ class Bench:
         followed = followed and bool(self.spec.inside or not self.spec.settled)
         with_bootstrap = bootstrapped(command) if followed else ""
         command = with_bootstrap or command
-        with _private_folder() as private:
+        with self._layers.aside() as private:
             result_file = private / "result" if RESULT in self.spec.command else None
             told = nonce if with_bootstrap else ""
             outcome = self._run(Running(tree, log_name, seed, result_file, command, told))
@@ -254,7 +252,7 @@ class Bench:
         prepared = self._layers.prepared(commit)
         if not prepared.ok:
             return b""
-        with self._layers.throwaway(prepared) as tree, _private_folder() as private:
+        with self._layers.throwaway(prepared) as tree, self._layers.aside() as private:
             result_file = private / "result"
             self._run(Running(tree, log_name, seed, result_file, command))
             return _read_result(result_file)
@@ -372,12 +370,6 @@ def _check_whole(outcome: Outcome, result: bytes | None) -> None:
             f"the benchmark printed more than {_OUTPUT_CAP >> 20} MiB",
             "let it print less, or write its result to {result}",
         )
-
-
-@contextmanager
-def _private_folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="selfimprove-result-") as private:
-        yield Path(private)
 
 
 def _read_result(path: Path) -> bytes:

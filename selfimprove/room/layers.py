@@ -113,20 +113,23 @@ class Layers:
     @contextmanager
     def throwaway(self, prepared: Prepared) -> Iterator[Path | Layered]:
         """A tree for one run; whatever is written into it is gone afterwards."""
-        folder = Path(tempfile.mkdtemp(dir=self._folder("runs")))
-        try:
+        with self.aside() as folder:
             yield self._writable(prepared.stack, folder)
-        finally:
-            remove_tree(folder)
 
     @contextmanager
     def copied(self, prepared: Prepared) -> Iterator[Path]:
         """A tree for one run as a private copy, whatever layers could do: its times are its own."""
-        folder = Path(tempfile.mkdtemp(dir=self._folder("runs")))
-        try:
+        with self.aside() as folder:
             for layer in prepared.stack:
                 copy_tree(layer, folder / "tree")
             yield folder / "tree"
+
+    @contextmanager
+    def aside(self) -> Iterator[Path]:
+        """A folder that is gone afterwards; what a kill leaves of it, a later start clears."""
+        folder = Path(tempfile.mkdtemp(dir=self._folder("runs")))
+        try:
+            yield folder
         finally:
             remove_tree(folder)
 

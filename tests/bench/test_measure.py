@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -119,6 +120,15 @@ def test_the_result_file_is_read_and_may_be_missing(sampled: Sampled):
     missing = sampled("echo {result} > /dev/null; echo '{\"ms\": 3}'")
     assert isinstance(missing, Failed)
     assert missing.analysis.what == "the result file is empty"
+
+
+@at_every_level
+def test_nothing_is_left_where_nobody_clears_after_a_kill(
+    sampled: Sampled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    found = sampled("echo '{\"ms\": 3}' > {result}")
+    assert isinstance(found, Measured)
 
 
 @pytest.mark.parametrize("mode", ["off"], indirect=True)
