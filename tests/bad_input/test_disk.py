@@ -22,6 +22,8 @@ from .test_agents import spoken
 
 ROOT = ".selfimprove/default"
 IMPROVE = "improve/lower_the_score"
+WRITES = 160
+"""One more than the files and lines that a run of one round makes sure of."""
 AS_ROOT = pytest.mark.skipif(
     os.geteuid() != 0 or sys.platform != "linux", reason="mounting a file system needs root"
 )
@@ -73,6 +75,12 @@ def test_a_disk_that_fills_up(machine: Machine, target: Repository, at: int) -> 
 @pytest.mark.parametrize("at", [1, 12, *range(4, 160, 7)])
 def test_a_disk_that_fills_up_anywhere(machine: Machine, target: Repository, at: int) -> None:
     fills_up(machine, target, at)
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("at", [*range(1, WRITES), pytest.param(WRITES, id="later than any")])
+def test_a_disk_that_fills_up_at_every_write(machine: Machine, target: Repository, at: int) -> None:
+    assert fills_up(machine, target, at) == (at < WRITES)
 
 
 @contextmanager
