@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from selfimprove.agents.base import Probed
 from selfimprove.agents.registry import make_agent
@@ -10,6 +11,7 @@ from selfimprove.config import Config
 from selfimprove.contracts.settings import Settings
 from selfimprove.deps import Deps, Roster
 from selfimprove.errors import ConfigError, ToolError
+from selfimprove.setup.gpus import check_gpus
 from selfimprove.site import Site
 from selfimprove.store.state import State
 
@@ -65,7 +67,7 @@ def check_editable(site: Site, deps: Deps, state: State) -> None:
 
 
 def check_tools(site: Site, deps: Deps, state: State) -> None:
-    """Every configured command's program must be the same inside the room as outside."""
+    """Commands' programs, and a GPU, must be the same inside the room as outside."""
     assert state.facts is not None
     settings = site.config.settings
     if state.baseline is not None:
@@ -75,6 +77,9 @@ def check_tools(site: Site, deps: Deps, state: State) -> None:
         check = deps.workshop.tools.room.which(command, tree)
         if not check.ok:
             raise ConfigError(check.message)
+    if deps.workshop.tools.room.level in ("bubblewrap", "landlock"):  # others hide no device
+        quarantine, base = deps.workshop.tools.quarantine, state.facts.base_commit
+        check_gpus(quarantine, base, settings.sandbox.devices, Path("/dev"))
 
 
 def commands_of(settings: Settings) -> Iterator[str]:
