@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from selfimprove.agents.base import Agent
 from selfimprove.agents.purse import Purse
 from selfimprove.agents.registry import make_agent, specs_for
+from selfimprove.agents.skill_sources import Skills
 from selfimprove.bench.measure import Bench
 from selfimprove.config import Config
 from selfimprove.contracts.agent import AgentRole
@@ -81,6 +82,8 @@ class Deps:
 
     config: Config
     harness: Harness
+    skills: Skills
+    """What each role is told, as the run's base commit has it."""
     roster: Roster
     workshop: Workshop
     bench: Bench

@@ -7,6 +7,8 @@ from pathlib import Path
 
 FOLDER = ".selfimprove"
 DEFAULT_TOPIC = "default"
+SKILLS = f"{FOLDER}/skills"
+"""Where a target repository commits skills of its own."""
 
 
 def root_of(top: Path, topic: str = DEFAULT_TOPIC) -> Path:

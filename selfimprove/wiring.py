@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from selfimprove.agents.replies import ReplyStore
+from selfimprove.agents.skill_sources import registry
 from selfimprove.bench.cores import Load, cores
 from selfimprove.bench.fingerprint import Parts, digest, fingerprint, path_digest
 from selfimprove.bench.formats import supported
@@ -131,6 +132,7 @@ def build_deps(site: Site, facts: Facts, control: Control) -> Deps:
     return Deps(
         config=config,
         harness=site.harness,
+        skills=registry(quarantine.git, facts.base_commit),
         roster=Roster(config),
         workshop=Workshop(config, names, rules, tools),
         bench=bench,

@@ -51,6 +51,8 @@ class Question:
     agent_id: str
     session_id: str
     context: Mapping[str, Any] = field(default_factory=dict)
+    instructions: str = ""
+    """Of the skill that the run has for the role; the bundled one's where nothing is said."""
 
 
 def build_request(question: Question) -> AgentRequest:
@@ -74,7 +76,7 @@ def render(question: Question) -> str:
     shown = dict.fromkeys((*READS, *FACTS)) | dict(question.context)
     shown |= {
         "disqualified": _disqualified(shown["history"] or []),
-        "instructions": load_skill(question.role).instructions,
+        "instructions": question.instructions or load_skill(question.role).instructions,
         "round": question.round,
         "agent_id": question.agent_id,
         "output_schema": _schema_text(question.role),

@@ -1,41 +1,124 @@
-"""Reads a role's instructions from skills/<role>/SKILL.md, in the Agent Skills format."""
+"""Reads skills/<id>/SKILL.md, in the Agent Skills format: what a role is told to do, and how."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
+from typing import Any, Literal
 
 from selfimprove import resources
 from selfimprove.contracts.agent import AgentRole
-from selfimprove.errors import ToolError
+from selfimprove.contracts.skill import SkillFront, SkillManifest
+from selfimprove.errors import ConfigError
 
-_PARTS = re.compile(r"\A---\n(?P<front>.*?)\n---\n(?P<body>.*)\Z", re.S)
-_FIELD = re.compile(r"^([a-z][a-z-]*):[ \t]+(.+)$", re.M)
+FILE = "SKILL.md"
+LARGEST = 64 * 1024
+"""Bytes: every prompt of the role begins with all of it."""
+ASKED: tuple[AgentRole, ...] = ("researcher", "planner", "architect", "critic", "executor")
+"""The roles that a run asks; the skills of others are there to be read."""
+Source = Literal["bundled", "installed", "repository"]
+
+_PARTS = re.compile(r"\A---[ \t]*\n(?P<front>.*?)\n---[ \t]*\n(?P<body>.*)\Z", re.S)
 
 
 @dataclass(frozen=True)
 class Skill:
     """What a role is told to do, and how."""
 
-    name: str
+    manifest: SkillManifest
     description: str
     instructions: str
+    source: Source
+    place: str
+    """Where it was read, for a person: a path, or a package and a path."""
+    sha256: str
+    """Of the whole file."""
+
+    @property
+    def id(self) -> str:
+        """The role, or the skill's own name."""
+        return self.manifest.id
+
+    @property
+    def asked(self) -> bool:
+        """Whether a run asks for it."""
+        return self.id in ASKED
+
+    def document(self) -> dict[str, Any]:
+        """This skill as plain JSON values, less its instructions."""
+        return {
+            **self.manifest.document(),
+            "description": self.description,
+            "source": self.source,
+            "place": self.place,
+            "sha256": self.sha256,
+            "asked_by_a_run": self.asked,
+        }
 
 
 @cache
 def load_skill(role: AgentRole) -> Skill:
-    """Read the skill of a role."""
-    path = f"skills/{role}/SKILL.md"
-    return parse_skill(resources.text(path), path)
+    """The bundled skill of a role."""
+    path = f"skills/{role}/{FILE}"
+    return parse_skill(resources.text(path).encode(), path)
 
 
-def parse_skill(text: str, path: str) -> Skill:
-    """Read a SKILL.md: front matter of one-line fields, then the instructions."""
-    parts = _PARTS.match(text.replace("\r\n", "\n"))
-    fields = dict(_FIELD.findall(parts["front"])) if parts else {}
-    if parts is None or not {"name", "description"} <= set(fields):
-        raise ToolError(
-            f"{path}: no front matter with name and description", "install selfimprove again"
+def bundled() -> list[Skill]:
+    """The skills that come with this program, in the order in which a run asks their roles."""
+    found = sorted(path.parent.name for path in resources.folder("skills").glob(f"*/{FILE}"))
+    last = len(ASKED)
+    order = {role: place for place, role in enumerate(ASKED)}
+    names: Iterable[Any] = sorted(found, key=lambda name: order.get(name, last))
+    return [load_skill(name) for name in names]
+
+
+def parse_skill(data: bytes, place: str, source: Source = "bundled") -> Skill:
+    """Read a SKILL.md; raises ConfigError naming file, field and remedy.
+
+    `place` ends in the skill's folder and `SKILL.md`.
+    """
+    if len(data) > LARGEST:
+        raise ConfigError(
+            f"{place}: {len(data):,} bytes, and at most {LARGEST:,} may be", "make it shorter"
         )
-    return Skill(fields["name"].strip(), fields["description"].strip(), parts["body"].strip())
+    try:
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise ConfigError(f"{place}: not UTF-8", "save the file as UTF-8") from None
+    parts = _PARTS.match(text)
+    if parts is None:
+        raise ConfigError(
+            f"{place}: no front matter",
+            "begin with a line '---', name, description and metadata, and another '---'",
+        )
+    front = SkillFront.parse(_front_matter(parts["front"], place), place)
+    folder = place.replace("\\", "/").split("/")[-2]
+    for field, value in (("name", front.name), ("metadata.id", front.metadata.id)):
+        if value != folder:
+            raise ConfigError(f"{place}: {field}: it is {value!r}", f"write {folder!r}: the folder")
+    if not parts["body"].strip():
+        raise ConfigError(f"{place}: no instructions", "write them below the front matter")
+    return Skill(
+        manifest=front.metadata,
+        description=" ".join(front.description.split()),
+        instructions=parts["body"].strip(),
+        source=source,
+        place=place,
+        sha256=sha256(data).hexdigest(),
+    )
+
+
+def _front_matter(text: str, place: str) -> Any:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return YAML(typ="safe", pure=True).load(text)
+    except (YAMLError, ValueError, RecursionError) as error:
+        what = str(getattr(error, "problem", None) or error).splitlines()[0]
+        raise ConfigError(
+            f"{place}: front matter: not YAML: {what}", "quote what holds a colon"
+        ) from None

@@ -8,6 +8,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from selfimprove.agents.skill_sources import own, registry
+from selfimprove.agents.skills import Skill
 from selfimprove.config import Source
 from selfimprove.contracts.settings import Provide, Settings
 from selfimprove.deps import Deps
@@ -15,7 +17,14 @@ from selfimprove.errors import TrustError
 from selfimprove.places import FOLDER
 from selfimprove.setup.detect import detect, of_kind
 from selfimprove.setup.trust import TrustFacts, trust_facts
-from selfimprove.site import Site, Where, benchmark_files, held_out_in_scope, uncommitted
+from selfimprove.site import (
+    Site,
+    Where,
+    benchmark_files,
+    held_out_in_scope,
+    starting_point,
+    uncommitted,
+)
 from selfimprove.store.files import json_bytes, write_whole
 from selfimprove.store.state import State
 from selfimprove.vcs.scope import Scope
@@ -128,12 +137,20 @@ def measuring_trusted(site: Site, state: State, deps: Deps) -> bool:
         Settings.parse(state.config, "the recorded settings"), deps.workshop.tools.room.level
     )
     now = facts_to_trust(site, deps)
-    return replace(before, agents=(), budget=()) == replace(now, agents=(), budget=())
+    nobody: dict[str, Any] = {"agents": (), "budget": (), "skills": ()}
+    return replace(before, **nobody) == replace(now, **nobody)
 
 
 def facts_to_trust(site: Site, deps: Deps) -> TrustFacts:
     """What a run of this site would execute, show, reach and spend."""
-    return trust_facts(site.config.settings, deps.workshop.tools.room.level)
+    level = deps.workshop.tools.room.level
+    return trust_facts(site.config.settings, level, skills=own(deps.skills))
+
+
+def own_skills(site: Site, state: State) -> list[Skill]:
+    """The skills of a run, or of one that would start now, that do not come with this program."""
+    commit = state.facts.base_commit if state.facts else starting_point(site)[1]
+    return own(registry(site.target.git, commit))
 
 
 def _ask(facts: TrustFacts, *, first: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from selfimprove.app.common import confirm_facts
+from selfimprove.app.common import confirm_facts, own_skills
 from selfimprove.process import base_env, start_detached
 from selfimprove.room.isolation import probe
 from selfimprove.session import prepare_root
@@ -22,9 +22,11 @@ def detach(site: Site, *, yes: bool) -> int:
     """
     with lock.held(site.layout.lock):
         prepare_root(site)
-        trusted = load_state(site.layout).trust
+        state = load_state(site.layout)
     settings = site.config.settings
-    confirm_facts(trust_facts(settings, probe(settings.sandbox.mode).level), trusted, yes=yes)
+    level = probe(settings.sandbox.mode).level
+    facts = trust_facts(settings, level, skills=own_skills(site, state))
+    confirm_facts(facts, state.trust, yes=yes)
     arguments = [word for word in sys.argv[1:] if word != "--detach"]
     if "--yes" not in arguments:
         arguments.append("--yes")

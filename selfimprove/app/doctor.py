@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from selfimprove.app.budget import expected_cost
-from selfimprove.app.common import where, with_environment
+from selfimprove.app.common import own_skills, where, with_environment
 from selfimprove.bench.failures import Failed
 from selfimprove.bench.inside import run_in_words
 from selfimprove.bench.opened import why_unknown
@@ -87,6 +87,7 @@ def _checks(options: DoctorOptions) -> Iterator[Check]:
     yield from (Check("target", "note", note) for note in site.target.notes)
     yield from (Check("settings", "note", warning) for warning in site.config.warnings)
     yield from _agents(site)
+    yield from _skills(site)
     try:
         yield from _room(site)
         if options.full:
@@ -119,6 +120,15 @@ def _agents(site: Site) -> Iterator[Check]:
             yield Check("agent", "ok", spec)
     if models_in(site.config.settings):
         yield from (Check("cost", "note", line) for line in expected_cost(site).lines())
+
+
+def _skills(site: Site) -> Iterator[Check]:
+    """Whose instructions agents would be given in place of the bundled ones."""
+    try:
+        for skill in own_skills(site, load_state(site.layout)):
+            yield Check("skill", "note", f"{skill.id}: agents are told by {skill.place}")
+    except UserError as error:
+        yield Check("skill", "problem", str(error))
 
 
 def _room(site: Site) -> Iterator[Check]:

@@ -6,17 +6,20 @@ import json
 from dataclasses import asdict
 
 from selfimprove.app.budget import expected_cost
+from selfimprove.app.common import own_skills
 from selfimprove.deps import Roster
 from selfimprove.room.isolation import probe
 from selfimprove.setup.forecast import models_in
 from selfimprove.setup.trust import trust_facts
 from selfimprove.site import Site, benchmark_files
+from selfimprove.store.record import load_state
 
 
 def dry_run(site: Site, *, as_json: bool) -> int:
     """Print the plan of a round and what would be trusted."""
     settings = site.config.settings
-    facts = trust_facts(settings, probe(settings.sandbox.mode).level)
+    skills = own_skills(site, load_state(site.layout))
+    facts = trust_facts(settings, probe(settings.sandbox.mode).level, skills=skills)
     agents = settings.number_of_agents
     calls = 1 + agents * (3 + settings.number_of_max_critics)
     expected = expected_cost(site)

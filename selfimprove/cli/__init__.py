@@ -27,6 +27,7 @@ COMMANDS = {
     "idea": ("selfimprove.cli.idea", "Queue an idea for the next round."),
     "chart": ("selfimprove.cli.chart", "Draw the scores: png and svg."),
     "config": ("selfimprove.cli.config", "Each setting, and where it came from."),
+    "skills": ("selfimprove.cli.skills", "What each role is told, and by whom."),
     "benchmark": ("selfimprove.cli.benchmark", "Run the benchmark: score, spread, smallest gain."),
     "validate": ("selfimprove.cli.validate", "Check the record; rebuild its documents."),
     "clean": ("selfimprove.cli.clean", "Take away what a run left: trees, clone, old logs."),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from selfimprove.agents.skills import Skill
 from selfimprove.bench.inside import bootstrapped, how_run, run_in_words
 from selfimprove.contracts.settings import BudgetSettings, Settings
 from selfimprove.room.network import network_in_words
@@ -30,6 +31,8 @@ class TrustFacts:
     """The level of isolation that this machine gives."""
     candidate: str = ""
     """How the benchmark runs the candidate, as far as its command tells."""
+    skills: tuple[tuple[str, str, str], ...] = ()
+    """(role, where, SHA-256): instructions to agents that do not come with this program."""
 
     def digest(self) -> str:
         """SHA-256 over every fact: a confirmation is bound to it."""
@@ -46,12 +49,19 @@ class TrustFacts:
         yield f"Network: {self.network}"
         yield f"Variables: {', '.join(self.variables) or 'none of yours'}"
         yield from _table("Agents", [f"{role}: {_shown(spec)}" for role, spec in self.agents])
+        if self.skills:
+            rows = [
+                f"{role}: {_shown(place)} (sha256 {sha[:12]})" for role, place, sha in self.skills
+            ]
+            yield from _table("Instructions to agents, in place of the bundled", rows)
         yield f"Budget: {', '.join(self.budget) or 'no limit'}"
         yield f"Sandbox: {self.sandbox}"
         yield f"Candidate: {self.candidate}"
 
 
-def trust_facts(settings: Settings, level: str, mounts: Sequence[str] = ()) -> TrustFacts:
+def trust_facts(
+    settings: Settings, level: str, mounts: Sequence[str] = (), skills: Iterable[Skill] = ()
+) -> TrustFacts:
     """The facts of a run; `mounts` adds what the room shows besides `provide`."""
     network = settings.sandbox.network
     names = (*settings.env, settings.seed_env) if settings.seed_env else tuple(settings.env)
@@ -67,6 +77,7 @@ def trust_facts(settings: Settings, level: str, mounts: Sequence[str] = ()) -> T
             how_run(settings.benchmark_format, None, lambda _: False),
             bool(bootstrapped(settings.benchmark_command)),
         ),
+        skills=tuple((skill.id, skill.place, skill.sha256) for skill in skills),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from selfimprove.agents.prompts import Question, build_request
@@ -45,16 +46,27 @@ def _shown(settings: Settings) -> Settings:
     return settings.model_copy(update={"holdout_command": "", "provide": provide})
 
 
-def request(
-    state: State, role: AgentRole, agent_id: str, context: dict[str, Any], call: str = ""
-) -> AgentRequest:
-    """A request to one agent; `call` tells its calls of one round apart in the session id."""
+@dataclass(frozen=True)
+class Turn:
+    """Whose turn it is."""
+
+    role: AgentRole
+    agent_id: str
+    call: str = ""
+    """Tells the agent's calls of one round apart in the session id."""
+
+
+def request(state: State, deps: Deps, turn: Turn, context: dict[str, Any]) -> AgentRequest:
+    """A request to one agent, told by the skill that the run has for its role."""
     current = round_of(state)
     assert state.facts is not None
     session = "/".join(
-        part for part in (state.facts.run_id, f"round_{current.number}", agent_id, call) if part
+        part
+        for part in (state.facts.run_id, f"round_{current.number}", turn.agent_id, turn.call)
+        if part
     )
-    return build_request(Question(role, current.number, agent_id, session, context))
+    told = deps.skills[turn.role].instructions
+    return build_request(Question(turn.role, current.number, turn.agent_id, session, context, told))
 
 
 def for_offline(state: State, deps: Deps) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from selfimprove.review.rules import review_plan
 from selfimprove.steps.asking import Answer, Ask, ask_all
 from selfimprove.steps.base import Drafts, round_of, topic
 from selfimprove.steps.budget import hurried
-from selfimprove.steps.context import common, request
+from selfimprove.steps.context import Turn, common, request
 from selfimprove.steps.planning import plan_all
 from selfimprove.steps.reviewing import review_context
 from selfimprove.store.state import PlannerState, Round, State
@@ -149,7 +149,7 @@ def _reviewer(state: State, deps: Deps, name: str, role: AgentRole, reviewer: st
     if agent.spec == "offline":
         context["editable"] = deps.workshop.editable(current.incumbent.commit)
     worker = deps.workshop.reader(hurried(agent, state, deps), current.incumbent.commit)
-    asked = request(state, role, reviewer, context, f"{name}_{planner.revision}")
+    asked = request(state, deps, Turn(role, reviewer, f"{name}_{planner.revision}"), context)
     about = topic(state, "critic_review", name, reviewer)
     return Ask(about, asked, agent.spec, worker, name=f"{name}/{reviewer}")
 

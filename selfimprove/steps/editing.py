@@ -29,7 +29,7 @@ from selfimprove.steps.asking import (
 )
 from selfimprove.steps.base import EndRun, round_of, topic
 from selfimprove.steps.budget import hurried, out_of_round, round_over, take_note
-from selfimprove.steps.context import common, request
+from selfimprove.steps.context import Turn, common, request
 from selfimprove.steps.waiting import Patience, outwait
 from selfimprove.store.state import Candidate, State
 from selfimprove.workshop import Inspection
@@ -212,7 +212,8 @@ def _ask(state: State, deps: Deps, name: str, mend: Mend) -> Ask:
     worker = deps.workshop.editor(
         hurried(agent, state, deps), current.incumbent.commit, mend.commit, current.started_at
     )
-    asked = request(state, "executor", name, context, f"fix_{mend.attempt}" if mend.attempt else "")
+    turn = Turn("executor", name, f"fix_{mend.attempt}" if mend.attempt else "")
+    asked = request(state, deps, turn, context)
     return Ask(topic(state, "execution", name), asked, agent.spec, worker)
 
 

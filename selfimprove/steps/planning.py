@@ -14,7 +14,7 @@ from selfimprove.review.lessons import nearest
 from selfimprove.steps.asking import Ask, ask_affordable
 from selfimprove.steps.base import Drafts, EndRun, round_of, topic
 from selfimprove.steps.budget import hurried
-from selfimprove.steps.context import common, for_offline, request
+from selfimprove.steps.context import Turn, common, for_offline, request
 from selfimprove.steps.reviewing import family_facts
 from selfimprove.store.state import PlannerState, State
 
@@ -72,7 +72,7 @@ def _ask(state: State, deps: Deps, name: str, planner: PlannerState) -> Ask:
     call = f"plan_{round_of(state).attempt + 1}"
     if planner.critique_round:
         call += f"_revision_{planner.critique_round}"
-    asked = request(state, "planner", name, context, call)
+    asked = request(state, deps, Turn("planner", name, call), context)
     return Ask(topic(state, "planning", name), asked, agent.spec, worker)
 
 

@@ -8,7 +8,7 @@ from selfimprove.deps import Deps
 from selfimprove.steps.asking import Ask, ask_all
 from selfimprove.steps.base import Drafts, round_of, topic
 from selfimprove.steps.budget import hurried
-from selfimprove.steps.context import common, for_offline, request
+from selfimprove.steps.context import Turn, common, for_offline, request
 from selfimprove.store.state import State
 
 
@@ -27,7 +27,7 @@ def run(state: State, deps: Deps) -> Drafts:
     if agent.spec == "offline":
         context |= for_offline(state, deps)
     worker = deps.workshop.reader(hurried(agent, state, deps), round_of(state).incumbent.commit)
-    asked = request(state, "researcher", "researcher", context)
+    asked = request(state, deps, Turn("researcher", "researcher"), context)
     answers = yield from ask_all(state, deps, [Ask(about, asked, agent.spec, worker)])
     answer = answers["researcher"]
     if isinstance(answer, AgentFailure):

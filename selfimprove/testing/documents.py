@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from selfimprove.agents.schemas import output_schema
@@ -50,3 +51,21 @@ def a_request(role: AgentRole, round_number: int = 1, **context: Any) -> AgentRe
         context=context,
         output_schema=output_schema(role),
     )
+
+
+def a_skill(name: str, artifact_kind: str | None = "plan", **fields: Any) -> bytes:
+    """Give a SKILL.md; fields but `description` and `instructions` are its manifest's."""
+    told = fields.pop("instructions", "# Do it\n")
+    front = {
+        "name": name,
+        "description": fields.pop("description", "Does what a test wants done."),
+        "metadata": {
+            "id": name,
+            "artifact_kind": artifact_kind,
+            "accepted_inputs": "goal plan",
+            "capability_tags": "testing",
+            **fields,
+        },
+    }
+    lines = (f"{key}: {json.dumps(value)}" for key, value in front.items())  # JSON is YAML
+    return "\n".join(("---", *lines, "---", "", told)).encode()

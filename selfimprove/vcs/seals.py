@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from selfimprove.places import SKILLS
 from selfimprove.vcs.patterns import Patterns
 from selfimprove.vcs.presets import preset
 from selfimprove.vcs.scope import Scope
@@ -66,7 +67,8 @@ class Seals:
 def default_seals(entries: Iterable[str], scope: Scope, sources: SealSources) -> Seals:
     """The seals of a base commit, given its paths (`Quarantine.entries` will do)."""
     known = frozenset(entries)
-    always = Patterns(sources.sealed, sources.prefix)
+    # what agents of later runs are told is nothing that an agent of this one may write
+    always = Patterns(sources.sealed, sources.prefix).plus([SKILLS])
     opened = Patterns(sources.unsealed, sources.prefix)
     made = sources.benchmark | sources.opened
 

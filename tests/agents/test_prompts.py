@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
 from selfimprove.agents.prompts import (
     NEEDED,
@@ -18,9 +17,8 @@ from selfimprove.agents.prompts import (
     render,
     shortened,
 )
-from selfimprove.agents.skills import load_skill, parse_skill
+from selfimprove.agents.skills import load_skill
 from selfimprove.contracts.base import FAMILIES
-from selfimprove.errors import ToolError
 from selfimprove.resources import folder
 from selfimprove.review.lessons import lessons
 from selfimprove.testing import a_plan
@@ -34,24 +32,6 @@ CONTEXT: dict[str, Any] = {
 
 def question(role: Any, **context: Any) -> Question:
     return Question(role, 3, f"{role}_x", f"run/round_3/{role}_x", CONTEXT | context)
-
-
-@pytest.mark.parametrize("role", list(NEEDED))
-def test_each_role_has_a_skill_in_the_agent_skills_format(role: Any) -> None:
-    skill = load_skill(role)
-    assert skill.name == role
-    assert 40 < len(skill.description) <= 1024
-    assert skill.instructions.startswith("# ")
-    text = (folder("skills") / role / "SKILL.md").read_text()
-    front = YAML(typ="safe").load(text.split("---\n")[1])
-    assert front == {"name": skill.name, "description": skill.description}
-
-
-def test_a_skill_without_front_matter_is_refused() -> None:
-    with pytest.raises(ToolError, match="no front matter"):
-        parse_skill("# Only text\n", "x/SKILL.md")
-    windows = parse_skill("---\r\nname: a\r\ndescription: b\r\n---\r\n# T\r\n", "x")
-    assert (windows.name, windows.instructions) == ("a", "# T")
 
 
 @pytest.mark.parametrize("role", list(NEEDED))

@@ -17,7 +17,7 @@ from selfimprove.errors import LockedError, Stopped
 
 PUBLIC = shlex.split(
     "demo goal init run resume stop status history config doctor watch logs idea benchmark show "
-    "diff chart validate replay export clean prune"
+    "diff chart validate replay export clean prune skills"
 )
 
 

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from selfimprove.agents.skills import parse_skill
 from selfimprove.contracts.settings import Settings
 from selfimprove.setup.trust import trust_facts
+from selfimprove.testing import a_skill
 
 SETTINGS = {
     "benchmark_command": "python bench.py",
@@ -41,6 +43,19 @@ def test_it_reads_to_a_person() -> None:
         "Sandbox: bubblewrap (sandbox.mode auto)",
         "Candidate: in-process if it is imported: known ways of abusing that are recognised",
     ]
+
+
+def test_instructions_that_are_not_ours_are_named_and_bound() -> None:
+    place = ".selfimprove/skills/planner/SKILL.md"
+    one, other = (
+        parse_skill(a_skill("planner", instructions=told), place, "repository")
+        for told in ("# One", "# Other")
+    )
+    facts = [trust_facts(Settings(), "off", skills=own) for own in ((), (one,), (other,))]
+    assert len({each.digest() for each in facts}) == 3
+    lines = facts[1].lines()
+    at = lines.index("Instructions to agents, in place of the bundled:")
+    assert lines[at + 1] == f"  planner: {place} (sha256 {one.sha256[:12]})"
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,18 @@ def test_files_that_make_the_score_in_scope_are_named() -> None:
     assert self_scored(Scope(["src/"]), ["bench/run.py"]) == []
 
 
+def test_what_agents_are_told_by_is_sealed_whatever_the_scope_says() -> None:
+    told = ".selfimprove/skills/planner/SKILL.md"
+    opened = (".selfimprove/", told)
+    sealed = default_seals(
+        {*BASE, told}, Scope([".", told]), SealSources(unsealed=opened, prefix="")
+    )
+    below = default_seals(BASE, Scope(["."]), SealSources(unsealed=opened, prefix="src/"))
+    assert told in sealed.paths
+    assert told in below
+    assert ".selfimprove/skills/critic/SKILL.md" in sealed
+
+
 def test_uncommitted_benchmark_files_are_sealed_too() -> None:
     sealed = seals(Scope(["src/"]), benchmark=frozenset({"score.sh"}))
     assert "score.sh" in sealed
