@@ -81,12 +81,14 @@ def _of_package(point: EntryPoint) -> Iterator[Skill]:
 
 
 def _folders(point: EntryPoint) -> list[Path]:
-    """Where the package's files lie; found without running what is in it."""
+    """Where the package's files lie; found without running anything of it."""
+    top, *inner = point.module.split(".")  # asked for an inner package, it would import the outer
     try:
-        spec = find_spec(point.module)
+        spec = find_spec(top)
     except (ImportError, ValueError):
         spec = None
-    folders = [Path(place) for place in (spec and spec.submodule_search_locations) or ()]
+    places = (spec and spec.submodule_search_locations) or ()
+    folders = [found for place in places if (found := Path(place, *inner)).is_dir()]
     if not folders:
         raise ConfigError(
             f"the entry point {point.name!r} of {GROUP} names {point.module!r}, no package",

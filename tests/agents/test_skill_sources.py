@@ -46,6 +46,16 @@ def test_an_installed_package_overrides_and_adds_without_being_run(site: Path) -
     assert skills["linter"].instructions == "# Do it"
 
 
+def test_an_inner_package_is_found_without_running_the_outer(site: Path) -> None:
+    install(site, "extra_pack")
+    (site / "extra_pack/inner/skills/critic").mkdir(parents=True)
+    made = a_skill("critic", "critique")
+    (site / "extra_pack/inner/skills/critic/SKILL.md").write_bytes(made)
+    names = site / "extra_pack-1.0.dist-info/entry_points.txt"
+    names.write_text(f"[{GROUP}]\nmine = extra_pack.inner.skills\n")
+    assert [skill.place for skill in installed()] == ["extra_pack.inner.skills/critic/SKILL.md"]
+
+
 def test_two_packages_with_one_skill_are_refused(site: Path) -> None:
     install(site, "pack_a", planner=a_skill("planner"))
     install(site, "pack_b", planner=a_skill("planner"))
