@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 READS = ("goal", "settings", "history", "brief", "plan", "plans", "rules", "ideas", "feedback")
-FACTS = ("family", "files", "attempts", "profile", "lessons", "nearest")
+FACTS = ("family", "files", "attempts", "profile", "lessons", "calibration", "nearest")
 """Besides the documents: the families and files a planner may use, past attempts, hot spots, what
-all rounds taught by family, and the dead ends that a plan is like."""
+all rounds taught by family, how sure planners were and how often right, and the dead ends that a
+plan is like."""
 ROUND, REQUEST = "\n# This round\n", "\n# This request\n"
 """Where a prompt stops being the same in every round, and for everybody who has the role."""
 NEEDED: dict[AgentRole, tuple[str, ...]] = {

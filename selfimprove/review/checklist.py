@@ -9,13 +9,13 @@ import re
 from collections.abc import Callable, Iterable
 
 from selfimprove.contracts.plan import Plan
+from selfimprove.review.calibration import percents
 from selfimprove.review.context import ReviewContext, folded, plan_key
 
 MANY_FILES, MANY_STEPS = 5, 12
 SHORT_CHANGE = 12
 ALIKE = 0.8
 """Share of words that two plans have in common from which on they are called alike."""
-_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 _VAGUE = re.compile(
     r"^\s*(?:optimi[sz]e|improve|refactor|clean ?up|fix|tweak)(?:\s+\w+){0,2}\W*$", re.I
 )
@@ -56,7 +56,7 @@ def realistic(plan: Plan, context: ReviewContext) -> str:
     """Is the estimate in keeping with what was ever gained?"""
     if context.best_gain is None:
         return ""
-    estimates = [float(n) for n in _PERCENT.findall(plan.expected_outcome.estimated_impact[:200])]
+    estimates = percents(plan.expected_outcome.estimated_impact)
     best = 100 * context.best_gain
     if not estimates or min(estimates) <= max(5.0, 5 * best):
         return ""

@@ -9,6 +9,7 @@ from selfimprove.agents.prompts import Question, build_request
 from selfimprove.contracts.agent import AgentRequest, AgentRole
 from selfimprove.contracts.settings import Settings
 from selfimprove.deps import Deps
+from selfimprove.review.calibration import calibrations
 from selfimprove.review.lessons import lessons
 from selfimprove.steps.base import round_of
 from selfimprove.store.state import State
@@ -26,18 +27,23 @@ def common(state: State, deps: Deps) -> dict[str, Any]:
         "goal": goal,
         "settings": _shown(deps.config.settings).document(),
         "history": [record.document() for record in state.recent],
-        "lessons": _lessons(state, deps),
+        **_taught(state, deps),
         "rules": list(deps.harness.rules),
         "ideas": round_of(state).ideas,
         "feedback": [],
     }
 
 
-def _lessons(state: State, deps: Deps) -> list[dict[str, Any]]:
-    """What rounds before the recent ones taught as well, by family."""
+def _taught(state: State, deps: Deps) -> dict[str, Any]:
+    """What rounds before the recent ones taught as well: of families, and of planners' words."""
     assert state.facts is not None
     direction = state.facts.direction
-    return deps.attempts.made_once(lambda rows: lessons(rows, direction))
+    return deps.attempts.made_once(
+        lambda rows: {
+            "lessons": lessons(rows, direction),
+            "calibration": calibrations(rows, direction),
+        }
+    )
 
 
 def _shown(settings: Settings) -> Settings:

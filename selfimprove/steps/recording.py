@@ -19,6 +19,9 @@ from selfimprove.steps.counting import counters
 from selfimprove.steps.milestones import transitions
 from selfimprove.store.state import Confirmation, Round, State, Win
 
+ESTIMATE = 200
+"""Characters of a plan's estimate that the index of attempts keeps."""
+
 
 def run(state: State, deps: Deps) -> Drafts:
     """Record the round, note milestones and phases, then clear away what it left behind."""
@@ -182,6 +185,8 @@ def _attempts(
             "target_files": plan.target_files,
             "steps": [step.document() for step in plan.steps],
             "tool_plan": [use.document() for use in plan.tool_plan],
+            "estimated_impact": plan.expected_outcome.estimated_impact[:ESTIMATE],
+            "confidence": plan.confidence,
             "key": plan_key(plan),
             "parent": parent,
             "tree": "",
