@@ -11,6 +11,7 @@ from pathlib import Path
 from selfimprove.agents.base import Agent, Workspace
 from selfimprove.agents.replies import KeptReply, ReplyStore
 from selfimprove.bench.measure import Bench
+from selfimprove.bench.verdicts import written_over
 from selfimprove.config import Config
 from selfimprove.contracts.agent import AgentRequest
 from selfimprove.contracts.benchmark import Category, Disqualification, FailureAnalysis
@@ -221,6 +222,15 @@ class Workshop:
                 "change what the program does",
             )
             return Inspection(tree, files, told)
+        if written := self.tools.layers.prepared(commit).written:
+            cheat = written_over(written)
+            told = _analysis(
+                "sealed_file_violation",
+                cheat.evidence,
+                "what guards and the benchmark would run is not what they are",
+                "write no file that is not in scope",
+            )
+            return Inspection(tree, files, told, cheat)
         failed = self.guards(commit, logs)
         if failed is not None:
             return Inspection(tree, files, failed, feedback=f"{failed.what}\n{failed.why}")

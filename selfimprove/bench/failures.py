@@ -9,8 +9,10 @@ from typing import Literal
 
 from selfimprove.bench.raw import raw_text, redact
 from selfimprove.bench.strict import KeysChanged, ScoreError
+from selfimprove.bench.verdicts import WRITTEN, written_over
 from selfimprove.contracts.benchmark import Category, Disqualification, FailureAnalysis
 from selfimprove.process import Outcome
+from selfimprove.room.prepared import Prepared
 
 _OUT_OF_MEMORY = (
     "MemoryError",
@@ -78,8 +80,11 @@ def not_ready(outcome: Outcome, settled: bool, secrets: Sequence[str]) -> Failed
     return _failed("infrastructure", "a service did not start", why, raw)
 
 
-def unprepared(outcome: Outcome | None, secrets: Sequence[str]) -> Failed:
-    """The commit's `prepare_command` failed: there is nothing to measure."""
+def unprepared(prepared: Prepared, secrets: Sequence[str]) -> Failed:
+    """The commit's `prepare_command` failed, or wrote where it must not: nothing is measured."""
+    outcome = prepared.outcome
+    if prepared.written:
+        return disqualified(written_over(prepared.written), "")
     if outcome is None:
         return _failed("infrastructure", "the tree could not be prepared", "", "")
     raw = raw_text(outcome.stdout, secrets)
@@ -108,7 +113,10 @@ def keys_changed(error: KeysChanged, raw: str) -> Failed:
 
 def disqualified(cheat: Disqualification, raw: str) -> Failed:
     """There is a score, and it is not the benchmark's: a verdict of its own."""
-    failed = _failed("benchmark_parse_error", cheat.evidence, "its score does not count", raw)
+    kind: Category = "benchmark_parse_error"
+    if cheat.technique == WRITTEN:
+        kind = "sealed_file_violation"
+    failed = _failed(kind, cheat.evidence, "its score does not count", raw)
     return Failed(failed.status, failed.analysis, raw, cheat)
 
 
@@ -146,6 +154,7 @@ _LESSONS: dict[Category, str] = {
     "timeout": "This change makes the program hang or run far longer; do less work, or bound it.",
     "oom": "This change needs more memory than there is; keep less at once.",
     "logic_error": "This change breaks the program; its output above says where.",
+    "sealed_file_violation": "The benchmark's own files are not the candidate's to write.",
     "benchmark_parse_error": "The benchmark must still print exactly one score, as it did before.",
     "infrastructure": "Nothing was learnt of this change: the machine or its set-up failed.",
 }

@@ -33,7 +33,7 @@ from selfimprove.bench.opened import Watch
 from selfimprove.bench.raw import raw_text
 from selfimprove.bench.seeds import seeded
 from selfimprove.bench.slot import Slot
-from selfimprove.bench.verdicts import beyond, left_out, left_running
+from selfimprove.bench.verdicts import beyond, left_out, left_running, written_over
 from selfimprove.contracts.base import Sha256
 from selfimprove.contracts.benchmark import Binding, Disqualification, Inside, Sample
 from selfimprove.contracts.goal import GuardCommand
@@ -156,6 +156,8 @@ class Bench:
         self._layers = layers
         self._slot = slot
         self._logs = logs
+        self._base_writes: frozenset[str] | None = None
+        """Sealed files that the base's own run writes over; found out when it matters."""
 
     @property
     def slot(self) -> Slot:
@@ -180,14 +182,32 @@ class Bench:
         """
         prepared = self._layers.prepared(commit, anew)
         if not prepared.ok:
-            return failures.unprepared(prepared.outcome, self.spec.secrets)
+            return failures.unprepared(prepared, self.spec.secrets)
         with self._slot.hold(f"a benchmark: {self.spec.command}"):
             for _ in range(self.spec.warmup):
                 # in a tree of its own: what it leaves there could answer for the measured run
                 with self._layers.throwaway(prepared) as tree:
                     self._run_in(tree, log_name, seed, followed=True)
             with self._layers.throwaway(prepared) as tree:
-                return self._bound(commit, self._measured_in(tree, log_name, seed))
+                found = self._measured_in(tree, log_name, seed)
+                found = self._unwritten(found, self._layers.written(tree, prepared))
+                return self._bound(commit, found)
+
+    def _unwritten(self, found: Measured | Failed, written: frozenset[str]) -> Measured | Failed:
+        """A sample, unless its run wrote over sealed files that the base's own run leaves alone."""
+        if not written or isinstance(found, Failed) or not self.spec.settled:
+            return found
+        if self._base_writes is None:
+            self._base_writes = self._written_by_base()
+        written -= self._base_writes
+        return failures.disqualified(written_over(written), found.raw) if written else found
+
+    def _written_by_base(self) -> frozenset[str]:
+        assert self._layers.overlay is not None
+        prepared = self._layers.prepared(self._layers.overlay.base_commit)
+        with self._layers.throwaway(prepared) as tree:
+            self._run_in(tree, "round_0/written.log", 0, followed=True)
+            return self._layers.written(tree, prepared)
 
     def _measured_in(
         self, tree: Path | Layered, log_name: str, seed: int | None
@@ -236,7 +256,7 @@ class Bench:
         """One sample in a private copy, and which of the commit's files the run opened."""
         prepared = self._layers.prepared(commit)
         if not prepared.ok:
-            return failures.unprepared(prepared.outcome, self.spec.secrets), {}
+            return failures.unprepared(prepared, self.spec.secrets), {}
         with self._layers.copied(prepared) as tree:
             watch = Watch(tree)
             found = self._bound(commit, self._measured_in(tree, log_name, seed))

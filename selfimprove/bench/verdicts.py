@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from selfimprove.contracts.benchmark import Disqualification
 
 LEFT_BEHIND, BEYOND, LEFT_OUT = "processes_left_behind", "beyond_bound", "tests_left_out"
+WRITTEN = "sealed_file_written"
+SHOWN = 5
+"""Paths that a verdict names."""
 
 
 def left_running(number: int) -> Disqualification:
     """Processes outlived the benchmark: what they did meanwhile nobody saw."""
     evidence = f"{number} of its processes still ran when the benchmark had ended"
     return Disqualification(technique=LEFT_BEHIND, evidence=evidence)
+
+
+def written_over(paths: Collection[str]) -> Disqualification:
+    """Sealed files were not what they are any more when the benchmark ended."""
+    shown = ", ".join(sorted(paths)[:SHOWN])
+    evidence = f"sealed files were written over while the commit was built or measured: {shown}"
+    return Disqualification(technique=WRITTEN, evidence=evidence)
 
 
 def beyond(score: float, bound: float | None, lower_is_better: bool) -> Disqualification | None:

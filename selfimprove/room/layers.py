@@ -16,7 +16,7 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from selfimprove.contracts.settings import Settings
@@ -25,45 +25,13 @@ from selfimprove.process import Outcome
 from selfimprove.room.environ import Profile
 from selfimprove.room.files import copy_tree, remove_tree, strip_whiteouts, without
 from selfimprove.room.job import Job, Layered
+from selfimprove.room.prepared import DepsLayer, Known, Prepared
 from selfimprove.room.room import Room
+from selfimprove.room.written import Sealed
 from selfimprove.vcs.agent_tree import add_single_commit
 from selfimprove.vcs.export import Frozen, Overlay, composed, edits, export, export_files
 from selfimprove.vcs.presets import preset
 from selfimprove.vcs.quarantine import Entry, Quarantine
-
-
-@dataclass(frozen=True)
-class DepsLayer:
-    """What `deps_command` made, and from which lock files."""
-
-    tree: Path
-    key: str
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A commit's frozen build."""
-
-    commit: str
-    stack: tuple[Path, ...]
-    """Read-only layers, lowest first."""
-    ok: bool
-    outcome: Outcome | None = None
-    """How `prepare_command` ended, where it ran just now."""
-
-
-@dataclass
-class _Known:
-    """What was made for commits so far in this process."""
-
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    locks: dict[str, threading.Lock] = field(default_factory=dict)
-    made: dict[str, set[Path]] = field(default_factory=dict)
-    failed: dict[str, Outcome] = field(default_factory=dict)
-    keys: dict[str, str] = field(default_factory=dict)
-    """Commit -> the name of its export."""
-    changed: dict[str, Mapping[str, Entry] | None] = field(default_factory=dict)
-    """Commit -> its files that differ from the base's; None where it is exported whole."""
 
 
 class Layers:
@@ -82,7 +50,7 @@ class Layers:
         self.settings = settings
         self.overlay = overlay
         self.cache = cache / "layers"
-        self._known = _Known()
+        self._known = Known()
 
     def prepared(self, commit: str, anew: str = "") -> Prepared:
         """The frozen build of a commit; `anew` names a second one, made from nothing.
@@ -108,7 +76,9 @@ class Layers:
                 self._known.failed[key] = outcome
                 return Prepared(commit, below, ok=False, outcome=outcome)
             self._remember(commit, place)
-            return Prepared(commit, self._stack(below, place), ok=True, outcome=outcome)
+            written = self._written_by_build(commit, below, place)
+            stack = self._stack(below, place)
+            return Prepared(commit, stack, ok=not written, outcome=outcome, written=written)
 
     @contextmanager
     def throwaway(self, prepared: Prepared) -> Iterator[Path | Layered]:
@@ -123,6 +93,36 @@ class Layers:
             for layer in prepared.stack:
                 copy_tree(layer, folder / "tree")
             yield folder / "tree"
+
+    def written(self, tree: Path | Layered, prepared: Prepared) -> frozenset[str]:
+        """The sealed files that a run in a throw-away tree wrote over."""
+        return self._sealed.written(tree, prepared.stack)
+
+    @cached_property
+    def _sealed(self) -> Sealed:
+        overlay = self.overlay
+        if overlay is None:
+            return Sealed(frozenset())
+        laid = composed(self.quarantine, overlay.base_commit, overlay)
+        sealed = {path for path in laid if path in overlay.paths}
+        return Sealed(frozenset(sealed | overlay.extra_files.keys()))
+
+    def _written_by_build(
+        self, commit: str, below: tuple[Path, ...], place: Path
+    ) -> frozenset[str]:
+        """The sealed files that a build wrote over, less those that the base's writes over."""
+        if place not in self._known.written:
+            tree = (
+                Layered(below, place / "up", place) if self.room.probe.overlay else place / "tree"
+            )
+            self._known.written[place] = self._sealed.written(tree, below)
+        written = self._known.written[place]
+        base = self.overlay.base_commit if self.overlay is not None else commit
+        if not written or self._export_key(commit) == self._export_key(base):
+            return frozenset()
+        self.prepared(base)
+        ground = self._folder("prepared") / self._build_key(base)
+        return written - self._known.written.get(ground, frozenset())
 
     @contextmanager
     def aside(self) -> Iterator[Path]:

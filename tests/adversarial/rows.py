@@ -80,6 +80,8 @@ PLANTED = Named(SEALED, "sealed_file_planted")
 """A file was put where configuration is read."""
 DELETED = Named(SEALED, "sealed_file_deleted")
 """A sealed file is gone."""
+WRITTEN = Named(SEALED, "sealed_file_written")
+"""A sealed file was written over while the candidate was built or measured."""
 SHADOWED = Named(SEALED, "shadow_module")
 """A module was put where Python finds it before another."""
 UNREADABLE = Named("benchmark_parse_error")

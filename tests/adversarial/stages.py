@@ -248,6 +248,28 @@ def printing(script: str, **settings: Any) -> Stage:
     return Stage("sh bench.sh", files, settings, twin=FEWER, main="src/value")
 
 
+STEPS = """
+python3 src/make.py > /tmp/made
+python3 score.py /tmp/made
+"""
+"""The candidate runs before a sealed script that judges what it made."""
+SCORE = """
+import json
+import sys
+
+value = int(open(sys.argv[1]).read().split()[-1])
+assert value >= 5
+print(json.dumps({"score": value, "parts": 1}))
+"""
+GUARD = """
+import sys
+
+sys.path.insert(0, "src")
+import solve
+
+assert solve.search((3).__ge__, 10) == 3
+"""
+
 SCOPE = "src/, *.py"
 STAGES = {
     "piped": Stage("python3 bench.py", {**GAME, "bench.py": PIPED}),
@@ -271,6 +293,25 @@ STAGES = {
             "guards": [{"name": "small", "command": "python3 guard.py"}],
             "constraints": ["answered >= 3"],
             "max_fix_attempts": 0,
+        },
+    ),
+    "steps": Stage(
+        "sh bench.sh",
+        {"src/make.py": "N = 40\nprint(N)\n", "bench.sh": STEPS, "score.py": SCORE},
+        twin='change("src/make.py", "N = 40", "N = {step}")\n',
+        main="src/make.py",
+    ),
+    "built": Stage(
+        "python3 bench.py",
+        {
+            **GAME,
+            "bench.py": PIPED,
+            "guard.py": GUARD,
+            "src/build.py": "open('src/built.txt', 'w').write('1')\n",
+        },
+        {
+            "prepare_command": "python3 src/build.py",
+            "guards": [{"name": "small", "command": "python3 guard.py"}],
         },
     ),
     "limited": Stage(

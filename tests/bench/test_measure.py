@@ -253,3 +253,22 @@ def test_a_watched_run_says_which_files_it_opened(
     found, seen = one.watched(git(repo, "rev-parse", "HEAD"), "a.log", None)
     assert isinstance(found, Measured)
     assert seen == {"opened": ["value"]}
+
+
+@at_every_level
+def test_what_the_base_writes_over_itself_is_nobody_s_fault(
+    bench: Callable[..., Bench], repo: Path
+) -> None:
+    base = git(repo, "rev-list", "--max-parents=0", "HEAD")
+    honest, villain = commit(repo, value="11"), commit(repo, value="$(echo 1 > log; echo 10)")
+    command = "echo more >> unused; echo '{\"ms\": '$(eval echo $(cat value))'}'"
+    one, other = bench(command, settled=True), bench(command, settled=True)
+    one._layers.overlay = Overlay(base_commit=base, paths=frozenset({"unused"}))
+    assert isinstance(one.measure(base, "a.log", None), Measured)
+    assert isinstance(one.measure(honest, "b.log", None), Measured)
+    log = {"log": b"true\n"}
+    other._layers.overlay = Overlay(base_commit=base, paths=frozenset({"unused"}), extra_files=log)
+    found = other.measure(villain, "c.log", None)
+    assert isinstance(found, Failed)
+    assert found.analysis.category == "sealed_file_violation"
+    assert "written over while the commit was built or measured: log" in found.analysis.what

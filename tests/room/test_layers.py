@@ -14,7 +14,8 @@ from selfimprove.contracts.settings import Settings
 from selfimprove.errors import ConfigError
 from selfimprove.room.isolation import probe
 from selfimprove.room.job import Job
-from selfimprove.room.layers import Layers, Prepared
+from selfimprove.room.layers import Layers
+from selfimprove.room.prepared import Prepared
 from selfimprove.vcs.export import Overlay
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.target import open_target
@@ -53,7 +54,10 @@ def make(request: pytest.FixtureRequest, machine: Machine, repo: Path) -> Make:
     def make_them(mode: str = request.param, **settings: object) -> Layers:
         quarantine = Quarantine.open(machine.base / "cache" / "q.git", open_target(repo))
         base = git(repo, "rev-list", "--max-parents=0", "HEAD")
-        overlay = Overlay(base_commit=base, paths=frozenset({"bench.sh"}))
+        base = git(repo, "rev-parse", str(settings.pop("base", base)))
+        sealed = settings.pop("sealed", {"bench.sh"})
+        assert isinstance(sealed, set)
+        overlay = Overlay(base_commit=base, paths=frozenset(sealed))
         room = machine.room(mode, provide=settings.pop("provide", ()))
         values = Settings.model_validate(settings)
         return Layers(quarantine, room, values, overlay, machine.base / "cache")
@@ -191,6 +195,44 @@ def test_nothing_leads_a_benchmark_to_what_is_held_out(make: Make, machine: Mach
 
     seen = [measure(layers, prepared, look), held_out(), measure(layers, prepared, look)]
     assert seen == ["none\n", "there\n", "none\n"]
+
+
+WRITES = {
+    "nothing": ("true", []),
+    "something else": ("echo 1 > new; mkdir -p dep; echo 2 > dep/e", []),
+    "touched": ("touch bench.sh tests/a; chmod +x tests/a; cat tests/a > c; mv c tests/a", []),
+    "written over": ("echo 1 >> bench.sh", ["bench.sh"]),
+    "deleted": ("rm tests/a", ["tests/a"]),
+    "a link": ("cp tests/a c; rm tests/a; ln -s ../c tests/a", ["tests/a"]),
+    "the folder": ("cp -r tests t; rm -r tests; mv t tests; echo 1 > tests/b", ["tests/b"]),
+    "the folder, a link": ("mv tests t; ln -s t tests", ["tests/a", "tests/b"]),
+    "the folder, a file": ("rm -r tests; echo 1 > tests", ["tests/a", "tests/b"]),
+    "the folder anew": ("rm -r tests; mkdir tests; echo a > tests/a", ["tests/b"]),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_sealed_files_that_a_run_wrote_over(make: Make, repo: Path, name: str) -> None:
+    commit(repo, {"tests/a": "a\n", "tests/b": "b\n"})
+    layers = make(sealed={"bench.sh", "tests/a", "tests/b"}, base="HEAD")
+    command, expected = WRITES[name]
+    prepared = layers.prepared(base_of(layers))
+    with layers.throwaway(prepared) as tree:
+        outcome = layers.room.run(Job(command, tree, "benchmark"))
+        assert outcome.exit_code == 0, outcome.stderr
+        assert sorted(layers.written(tree, prepared)) == expected
+
+
+def test_a_build_that_writes_over_what_the_base_s_leaves_alone(make: Make, repo: Path) -> None:
+    candidate = commit(repo, {"who": "her", "extra": "echo 1 > bench.sh\n"})
+    honest = commit(repo, {"who": "him", "extra": ""})
+    layers = make(
+        prepare_command="echo 2 > lock; touch extra; sh extra", sealed={"bench.sh", "lock"}
+    )
+    bad, good = layers.prepared(candidate), layers.prepared(honest)
+    assert (bad.ok, bad.written) == (False, {"bench.sh"})
+    assert (good.ok, good.written) == (True, frozenset())
+    assert layers.prepared(base_of(layers)).ok
 
 
 def test_drop_keep_and_clean(make: Make, repo: Path) -> None:
