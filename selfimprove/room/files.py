@@ -121,6 +121,12 @@ def copy_tree(source: Path, dest: Path) -> None:
         raise ToolError(f"{source} could not be copied: {said}", "see whether the disk is full")
 
 
+def follows_no_link(top: Path, path: str) -> bool:
+    """Whether what a job made below `top` can be reached there without following a link."""
+    steps = [top / path, *(top / path).parents]
+    return not any(step.is_symlink() for step in steps if top in step.parents)
+
+
 def strip_whiteouts(layer: Path) -> None:
     """Remove an overlay's marks of what was deleted; a lowest layer must not have any."""
     for folder, _, names in os.walk(layer):

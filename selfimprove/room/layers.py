@@ -23,7 +23,7 @@ from selfimprove.contracts.settings import Settings
 from selfimprove.errors import ConfigError, ToolError
 from selfimprove.process import Outcome
 from selfimprove.room.environ import Profile
-from selfimprove.room.files import copy_tree, remove_tree, strip_whiteouts, without
+from selfimprove.room.files import copy_tree, follows_no_link, remove_tree, strip_whiteouts, without
 from selfimprove.room.job import Job, Layered
 from selfimprove.room.prepared import DepsLayer, Known, Prepared
 from selfimprove.room.room import Room
@@ -278,10 +278,10 @@ class Layers:
             return outcome
 
     def _reuse(self, before: Path, top: Path) -> None:
-        """Take over the incumbent's build caches."""
+        """Take over the incumbent's build caches; nothing that a link on the way leads to."""
         for name in self.settings.prepare_cache:
             source = before / name
-            if source.is_dir() and not source.is_symlink():
+            if source.is_dir() and follows_no_link(before, name) and follows_no_link(top, name):
                 copy_tree(source, top / name)
 
     def _install(self, base: str, locks: dict[str, str], making: Path) -> None:

@@ -211,6 +211,23 @@ WRITES = {
 }
 
 
+@pytest.mark.parametrize("made", ["build", "build/cache"])
+def test_a_build_cache_behind_a_link_is_not_taken_over(
+    make: Make, repo: Path, machine: Machine, made: str
+) -> None:
+    outside = machine.base / "outside"
+    (outside / "cache").mkdir(parents=True)
+    (outside / "cache" / "secret").write_text("42")
+    end = outside if made == "build" else outside / "cache"
+    script = f"ls build/cache > built 2>&1\nrm -rf build\nmkdir -p {made}\nrmdir {made}\n"
+    incumbent = commit(repo, {"make.sh": f"{script}ln -s '{end}' {made}\n"})
+    candidate = commit(repo, {"who": "her"})
+    layers = make(prepare_command="sh make.sh", prepare_cache=["build/cache"])
+    assert layers.prepared(incumbent).ok
+    assert layers.prepared(candidate).ok
+    assert "secret" not in measure(layers, layers.prepared(candidate), "cat built")
+
+
 @pytest.mark.parametrize("name", WRITES)
 def test_sealed_files_that_a_run_wrote_over(make: Make, repo: Path, name: str) -> None:
     commit(repo, {"tests/a": "a\n", "tests/b": "b\n"})
