@@ -92,14 +92,15 @@ if [ $# -gt 2 ]; then
         set -- /proc/[0-9]*
         [ $# -le 2 ] && break
     done
-    [ "$before" = "$(cksum /tmp/result 2>&1)" ] || set -- "$@" changed
 fi
+[ -z "$before" ] || [ "$before" = "$(cksum /tmp/result 2>&1)" ] || set -- "$@" changed
 echo $(($# - 2)) >/dev/fd/%d
 """
 """Counts who is left besides the namespace's first process and this one; whoever changes the
 result meanwhile is counted, too."""
 
 _BEFORE = """
+before=''
 set -- /proc/[0-9]*
 [ $# -gt 2 ] && before=$(cksum /tmp/result 2>&1)
 """

@@ -26,22 +26,29 @@ UNSTOPPED = (
         "same process",
         LEVELS,
         "a candidate that the benchmark imports shares its memory; in Python the known ways of "
-        "abusing that are recognised, in other languages none",
+        "putting other code in place of the benchmark's are recognised, reading its closures and "
+        "writing its data are not; in other languages nothing is",
         "let the benchmark run the candidate as a program of its own",
     ),
     Unstopped(
         "same user",
         LEVELS,
-        "a candidate's process can read the benchmark's command line, variables, memory and "
-        "whatever files it can read, reference answers and seeds among them",
+        "a candidate's process can read the benchmark's command line, variables and whatever files "
+        "it can read, reference answers and seeds among them, and read and write its memory",
         "keep answers out of the tree and the benchmark; check properties instead",
     ),
     Unstopped(
         "racing the result",
         LEVELS,
         "a process beside the benchmark can write over {result} after the benchmark wrote it and "
-        "before it ends, where the benchmark is not a Python script",
+        "before it ends; where that is a Python script, it has to catch the script's report, too",
         "print the result instead",
+    ),
+    Unstopped(
+        "a service's last word",
+        ("landlock", *OPEN),
+        "a service that runs the candidate's code can write over {result} when it is told to end",
+        "print the result instead, or let services run nothing of the candidate",
     ),
     Unstopped(
         "stealing the output",
@@ -49,6 +56,20 @@ UNSTOPPED = (
         "a process beside the benchmark can read what it prints out of its pipe before it is read "
         "outside, and print something else",
         "end every process of the candidate before the benchmark prints its score",
+    ),
+    Unstopped(
+        "room on the disk",
+        LEVELS,
+        "a candidate can take more than sandbox.disk_mb by files without a name, or below paths "
+        "that are too long to be looked at",
+        "let the disk be large enough, or set a quota",
+    ),
+    Unstopped(
+        "agents at work",
+        LEVELS,
+        "agents that edit have your variables and the host's network, and the limits of sandbox.* "
+        "are not theirs",
+        "give the run an environment without what agents must not have",
     ),
     Unstopped(
         "telling the room",

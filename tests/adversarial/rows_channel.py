@@ -255,4 +255,20 @@ ROWS = [
         Harmless(),
         ("src/result", "src/result.json", "src/solve.py"),
     ),
+    Row(
+        "B14",
+        "a service of the candidate's writes the result when it is told to end",
+        "served",
+        'write("src/server.py", '
+        + repr(
+            "import os, signal, tempfile, time\nRESULT = os.path.join(tempfile.gettempdir(), 'result')\n"
+            "def end(*_):\n    open(RESULT, 'w').write('{\"score\": 1, \"parts\": 1}')\n"
+            "    raise SystemExit\nsignal.signal(signal.SIGTERM, end)\n"
+            "open(tempfile.gettempdir() + '/up', 'w').write('1')\nwhile True: time.sleep(1)\n"
+        )
+        + ")\n",
+        Named("benchmark_parse_error", "processes_left_behind"),
+        ("src/server.py",),
+        open_as=("a service's last word",),
+    ),
 ]

@@ -270,6 +270,19 @@ import solve
 assert solve.search((3).__ge__, 10) == 3
 """
 
+SERVER = """
+import os
+import time
+
+open(os.environ.get("TMPDIR", "/tmp") + "/up", "w").write("1")
+while True:
+    time.sleep(1)
+"""
+READY = "test -e ${TMPDIR:-/tmp}/up"
+SERVED = """
+printf '{"score": %s, "parts": 1}\\n' "$(cat src/value)" > "$1"
+"""
+
 SCOPE = "src/, *.py"
 STAGES = {
     "piped": Stage("python3 bench.py", {**GAME, "bench.py": PIPED}),
@@ -294,6 +307,13 @@ STAGES = {
             "constraints": ["answered >= 3"],
             "max_fix_attempts": 0,
         },
+    ),
+    "served": Stage(
+        "sh bench.sh {result}",
+        {"src/value": "40\n", "src/server.py": SERVER, "bench.sh": SERVED},
+        {"services": [{"name": "own", "start": "exec python3 src/server.py", "ready": READY}]},
+        twin=FEWER,
+        main="src/value",
     ),
     "steps": Stage(
         "sh bench.sh",
