@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import stat
 from collections.abc import Iterable
@@ -18,20 +19,39 @@ RESULT_CAP = 8 << 20
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder and all below it, also what was made unreadable; absent is fine."""
+    """Remove a folder and all below it, also what was made unreadable or too deep; absent is fine.
+
+    `rmtree` recurses and wants to read everything; where that fails, folders are moved up first.
+    """
     try:
         shutil.rmtree(path)
     except FileNotFoundError:
         return
-    except PermissionError:
-        path.chmod(stat.S_IRWXU)
-        for folder, names, _ in os.walk(path):
-            Path(folder).chmod(stat.S_IRWXU)
-            for name in names:
-                below = Path(folder, name)
-                if not below.is_symlink():
-                    below.chmod(stat.S_IRWXU)
-        shutil.rmtree(path)
+    except (OSError, RecursionError):
+        if path.is_symlink() or not path.is_dir():
+            raise
+        _remove_flat(path)
+
+
+def _remove_flat(top: Path) -> None:
+    """Empty one folder after the other; those in it are moved to the top: no path gets long."""
+    mark, left, moved = f"{secrets.token_hex(8)}-", [top], 0
+    while left:
+        folder = left.pop()
+        folder.chmod(stat.S_IRWXU)
+        with os.scandir(folder) as found:
+            entries = list(found)
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                moved += 1
+                left.append(top / f"{mark}{moved}")
+                Path(entry.path).chmod(stat.S_IRWXU)  # else it may not be moved
+                Path(entry.path).rename(left[-1])
+            else:
+                Path(entry.path).unlink()
+        if folder != top:
+            folder.rmdir()
+    top.rmdir()
 
 
 @dataclass(frozen=True)
