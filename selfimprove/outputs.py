@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import IO
@@ -9,6 +10,8 @@ from typing import IO
 from selfimprove.redaction import Redactor, Stream
 
 BLOCK = 4096
+BEYOND = 1 << 60
+"""Bytes: what a folder counts that has a path below it too long to be looked at."""
 
 
 def disk_usage(folder: Path) -> int:
@@ -21,8 +24,9 @@ def disk_usage(folder: Path) -> int:
                     used += max(entry.stat(follow_symlinks=False).st_blocks * 512, BLOCK)
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
-        except OSError:
-            continue
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:  # else anything could be hidden there
+                return BEYOND
     return used
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from selfimprove.outputs import disk_usage
+from selfimprove.outputs import BEYOND, disk_usage
 from selfimprove.places import quarantine_of
 from selfimprove.room.files import remove_tree
 from selfimprove.store.files import leftovers
@@ -41,7 +41,7 @@ def clean(layout: Layout, private: Path) -> Cleaned:
         ]
         freed = 0
         for place in places:
-            freed += disk_usage(place) if place.is_dir() else place.lstat().st_size
+            freed += disk_usage(place) % BEYOND if place.is_dir() else place.lstat().st_size
             _remove(place)
     return Cleaned([str(place) for place in places], freed, kept)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from selfimprove.outputs import disk_usage
+from selfimprove.outputs import BEYOND, disk_usage
 from selfimprove.room.files import remove_tree
 
 
@@ -40,10 +40,14 @@ def test_deep_folders_are_removed(folder: Path, name: str, times: int) -> None:
     os.symlink("/etc", "link", dir_fd=deepest)
     os.chmod("file", 0, dir_fd=deepest)
     os.close(deepest)
-    assert disk_usage(folder) > 0
     remove_tree(folder)
     assert not folder.exists()
     assert Path("/etc").is_dir()
+
+
+def test_what_lies_too_deep_to_be_counted_is_more_than_any_limit(folder: Path) -> None:
+    os.close(deepen(folder, "d" * 250, 20))
+    assert disk_usage(folder) == BEYOND
 
 
 def test_unreadable_folders_are_removed_and_links_left_alone(folder: Path, tmp_path: Path) -> None:
