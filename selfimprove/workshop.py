@@ -30,6 +30,7 @@ from selfimprove.vcs.compare import changes_between
 from selfimprove.vcs.content import content_violations
 from selfimprove.vcs.guard import Scope, Seals, Violation, editable, violations
 from selfimprove.vcs.importing import NewCommit
+from selfimprove.vcs.names import readable
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.sound import unsound
 from selfimprove.vcs.trees import Edited, Overlay, collect
@@ -344,7 +345,7 @@ class Editor:
             session_id=request.session_id,
             reply=reply,
             commit=made.commit,
-            odd={each.path: each.reason for each in made.odd},
+            odd={readable(each.path): each.reason for each in made.odd},
         )
         return self._workshop.tools.replies.put(kept)
 
@@ -367,7 +368,7 @@ def _forbidden(tree: str, files: tuple[str, ...], wrong: Sequence[Violation]) ->
         first.kind,
         first.message + more,
         "a candidate may change only what is in scope and not sealed",
-        f"leave {first.path} alone",
+        f"leave {readable(first.path)} alone",
     )
     cheat = None
     if sealed:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from selfimprove.redaction import Redactor
 from selfimprove.vcs.changes import Change
 from selfimprove.vcs.guard import Violation
+from selfimprove.vcs.names import readable
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.scope import Scope
 
@@ -38,11 +39,11 @@ def content_violations(
     """
     brought = [each for each in changes if each.oid and each.mode.startswith("100")]
     sizes = quarantine.sizes([each.oid for each in brought])
-    readable = [each for each in brought if sizes[each.oid] <= BIGGEST]
-    texts = quarantine.blobs([each.oid for each in readable])
+    small = [each for each in brought if sizes[each.oid] <= BIGGEST]
+    texts = quarantine.blobs([each.oid for each in small])
     for change in brought:
         path, named = change.path, scope.names_exactly(change.path)
-        shown = path if path.isprintable() else ascii(path)
+        shown = readable(path)
         if posixpath.splitext(path.lower())[1] in _COMPILED and not named:
             message = f"{shown} is compiled: nobody can see what it does"
             yield Violation("scope_error", path, message, "compiled_file")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from selfimprove.vcs.changes import Change, Odd
+from selfimprove.vcs.names import readable
 from selfimprove.vcs.patterns import Patterns, ancestors
 from selfimprove.vcs.quarantine import Entry
 from selfimprove.vcs.scope import Scope
@@ -65,7 +66,7 @@ def editable(entries: Mapping[str, Entry], scope: Scope, seals: Seals) -> list[s
 
 def _wrong_with(change: Change, scope: Scope, seals: Seals) -> Iterator[Violation]:
     path = change.path
-    shown = path if path.isprintable() else ascii(path)
+    shown = readable(path)
     if _CONTROL.search(path):
         yield Violation(
             "scope_error", path, f"{shown}: a name with control or non-text characters", "odd_name"

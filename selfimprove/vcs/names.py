@@ -1,7 +1,11 @@
-"""File names that git, or a file system that git also serves, takes for its own folder."""
+"""File names: which ones git, or a file system that git also serves, takes for its own folder.
+
+And how a name of any bytes is told.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 
 # Code points that HFS+ leaves out when it compares names.
@@ -12,3 +16,9 @@ def is_dot_git(name: str) -> bool:
     """Whether one path component is `.git` on some system."""
     plain = _IGNORED.sub("", name).casefold().split(":")[0].rstrip(" .")
     return plain in (".git", "git~1")
+
+
+def readable(path: str) -> str:
+    """A path as records and messages hold it: what is no text, or nobody sees, is escaped."""
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,23 @@ def test_edits_beyond_the_plan_are_not_measured(stage: Stage) -> None:
     play = alone(stage, edits({"src/a": "3\n", "src/b": "3\n"}))
     assert category(play) == ("error", "scope_error")
     assert "'src/b'" in result(play)["failure_analysis"]["what"]
+
+
+def _names_that_are_no_text(_request: Any, tree: Path) -> dict[str, Any]:
+    (tree / os.fsdecode(b"src/\xff.py")).write_text("1\n")
+    return {"summary": "done"}
+
+
+def _odd_names_that_are_no_text(_request: Any, tree: Path) -> dict[str, Any]:
+    os.mkfifo(tree / os.fsdecode(b"src/\xff"))
+    return {"summary": "done"}
+
+
+@pytest.mark.parametrize("executor", [_names_that_are_no_text, _odd_names_that_are_no_text])
+def test_a_name_that_is_no_text_is_refused_and_told(stage: Stage, executor: Any) -> None:
+    play = alone(stage, executor)
+    assert category(play) == ("error", "scope_error")
+    assert r"\xff" in result(play)["failure_analysis"]["lesson"]
 
 
 def test_who_edits_a_sealed_file_is_disqualified_and_not_tagged(stage: Stage) -> None:
