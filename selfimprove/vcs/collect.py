@@ -22,6 +22,9 @@ from selfimprove.vcs.snapshots import blob_id
 MAX_FILE = 256 << 20
 """Larger files are not stored; nothing that improves source code needs one."""
 
+LONGEST = 1024
+"""Bytes of a path below the tree: a longer one cannot be written again wherever a tree may be."""
+
 # File times lag up to 10 ms behind the clock.
 _TICK_NS = 20_000_000
 
@@ -128,26 +131,45 @@ def _walk(tree: Path, below: Snapshot | None = None) -> tuple[dict[str, Stat], l
         prefix = folders.pop()
         for entry in _listed(tree / prefix, prefix, odd):
             path = prefix + entry.name
-            if is_dot_git(entry.name):
-                if path != ".git":
-                    odd.append(Odd(path, f"{path!r}: a repository inside the tree"))
-            elif entry.is_dir(follow_symlinks=False):
-                folders.append(path + "/")
-                files.pop(path, None)
-                if below and _is_opaque(entry.path):
-                    _hide(files, path)
-            elif below and _is_whiteout(entry):
-                _hide(files, path)
-            elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
-                seen = entry.stat(follow_symlinks=False)
-                if below and path not in files:
-                    _hide(files, path)  # a folder may have given way to it
-                files[path] = Stat(
-                    seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino, seen.st_mode
-                )
-            else:
-                odd.append(Odd(path, f"{path!r}: neither a file, a folder nor a symlink"))
+            if len(os.fsencode(path)) > LONGEST:
+                odd.append(Odd(path, f"{path[:80]!r}... is too long a name"))
+                continue
+            try:
+                if _look(entry, path, files, below, odd):
+                    folders.append(path + "/")
+            except OSError as error:
+                odd.append(Odd(path, f"{path!r} cannot be looked at: {error.strerror}"))
     return files, odd
+
+
+def _look(
+    entry: os.DirEntry[str],
+    path: str,
+    files: dict[str, Stat],
+    below: Snapshot | None,
+    odd: list[Odd],
+) -> bool:
+    """Take one entry up; gives whether it is a folder to go into."""
+    if is_dot_git(entry.name):
+        if path != ".git":
+            odd.append(Odd(path, f"{path!r}: a repository inside the tree"))
+    elif entry.is_dir(follow_symlinks=False):
+        files.pop(path, None)
+        if below and _is_opaque(entry.path):
+            _hide(files, path)
+        return True
+    elif below and _is_whiteout(entry):
+        _hide(files, path)
+    elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
+        seen = entry.stat(follow_symlinks=False)
+        if below and path not in files:
+            _hide(files, path)  # a folder may have given way to it
+        files[path] = Stat(
+            seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino, seen.st_mode
+        )
+    else:
+        odd.append(Odd(path, f"{path!r}: neither a file, a folder nor a symlink"))
+    return False
 
 
 def _is_whiteout(entry: os.DirEntry[str]) -> bool:
