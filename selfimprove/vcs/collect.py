@@ -6,7 +6,7 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -119,56 +119,69 @@ def _where(it: Odd) -> str:
 # --- looking ---
 
 
+@dataclass
+class _Found:
+    """What lies in a tree, or in a layer over one."""
+
+    files: dict[str, Stat] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
+    hidden: set[str] = field(default_factory=set)
+    """Where nothing of the layer below shows."""
+    odd: list[Odd] = field(default_factory=list)
+
+    def over(self, below: dict[str, Stat]) -> dict[str, Stat]:
+        """The files of both, less what is hidden: looks once at each, a layer may be large."""
+        hidden = self.hidden | self.files.keys()  # a folder may have given way to a file
+        here = hidden | self.folders
+        shows = {
+            path: seen
+            for path, seen in below.items()
+            if path not in here and hidden.isdisjoint(ancestors(path))
+        }
+        return shows | self.files
+
+
 def _walk(tree: Path, below: Snapshot | None = None) -> tuple[dict[str, Stat], list[Odd]]:
     """Every regular file and symlink below a tree but its top `.git`; follows no link.
 
     Where the tree is a layer over what `below` saw, that too, less what the layer hides of it.
     """
-    files: dict[str, Stat] = dict(below.files) if below else {}
-    odd: list[Odd] = []
+    found = _Found()
     folders = [""]
     while folders:
         prefix = folders.pop()
-        for entry in _listed(tree / prefix, prefix, odd):
+        for entry in _listed(tree / prefix, prefix, found.odd):
             path = prefix + entry.name
             if len(os.fsencode(path)) > LONGEST:
-                odd.append(Odd(path, f"{path[:80]!r}... is too long a name"))
+                found.odd.append(Odd(path, f"{path[:80]!r}... is too long a name"))
                 continue
             try:
-                if _look(entry, path, files, below, odd):
+                if _look(entry, path, found, below is not None):
                     folders.append(path + "/")
             except OSError as error:
-                odd.append(Odd(path, f"{path!r} cannot be looked at: {error.strerror}"))
-    return files, odd
+                found.odd.append(Odd(path, f"{path!r} cannot be looked at: {error.strerror}"))
+    return found.over(below.files) if below else found.files, found.odd
 
 
-def _look(
-    entry: os.DirEntry[str],
-    path: str,
-    files: dict[str, Stat],
-    below: Snapshot | None,
-    odd: list[Odd],
-) -> bool:
+def _look(entry: os.DirEntry[str], path: str, found: _Found, layer: bool) -> bool:
     """Take one entry up; gives whether it is a folder to go into."""
     if is_dot_git(entry.name):
         if path != ".git":
-            odd.append(Odd(path, f"{path!r}: a repository inside the tree"))
+            found.odd.append(Odd(path, f"{path!r}: a repository inside the tree"))
     elif entry.is_dir(follow_symlinks=False):
-        files.pop(path, None)
-        if below and _is_opaque(entry.path):
-            _hide(files, path)
+        found.folders.add(path)
+        if layer and _is_opaque(entry.path):
+            found.hidden.add(path)
         return True
-    elif below and _is_whiteout(entry):
-        _hide(files, path)
+    elif layer and _is_whiteout(entry):
+        found.hidden.add(path)
     elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
         seen = entry.stat(follow_symlinks=False)
-        if below and path not in files:
-            _hide(files, path)  # a folder may have given way to it
-        files[path] = Stat(
+        found.files[path] = Stat(
             seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino, seen.st_mode
         )
     else:
-        odd.append(Odd(path, f"{path!r}: neither a file, a folder nor a symlink"))
+        found.odd.append(Odd(path, f"{path!r}: neither a file, a folder nor a symlink"))
     return False
 
 
@@ -184,13 +197,6 @@ def _is_opaque(folder: str) -> bool:
         return os.getxattr(folder, "user.overlay.opaque", follow_symlinks=False) == b"y"
     except OSError:
         return False
-
-
-def _hide(files: dict[str, Stat], path: str) -> None:
-    """Forget a path of the layer below, and all that lay below it."""
-    files.pop(path, None)
-    for each in [each for each in files if each.startswith(f"{path}/")]:
-        del files[each]
 
 
 def _listed(folder: Path, prefix: str, odd: list[Odd]) -> list[os.DirEntry[str]]:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from selfimprove.errors import TargetError
-from selfimprove.room.files import remove_tree
 from selfimprove.vcs.quarantine import Quarantine
 from selfimprove.vcs.target import Target
 from selfimprove.vcs.trees import (
@@ -396,25 +395,6 @@ def test_what_no_commit_can_hold_is_odd(edited, monkeypatch) -> None:
     found = collected()
     assert [it.path for it in found.odd] == ["big", "nested/.git", "other/.GIT", "pipe", "sock"]
     assert found.changes == ()
-
-
-def test_paths_too_long_to_be_written_again_are_odd(edited, quarantine, tmp_path) -> None:
-    tree, collected = edited
-    here = os.open(tree, os.O_RDONLY)
-    for _ in range(16):  # a path to what is below is more than the kernel takes
-        os.mkdir("d" * 250, dir_fd=here)
-        below = os.open("d" * 250, os.O_RDONLY, dir_fd=here)
-        os.close(here)
-        here = below
-        os.close(os.open("f" * 250, os.O_CREAT | os.O_WRONLY, dir_fd=here))
-    os.close(here)
-    write(tree, {"/".join(["e" * 200] * 5) + "/" + "f" * 19: "1024 bytes"})
-    found = collected()
-    assert {it.reason[-18:] for it in found.odd} == {"is too long a name"}
-    assert len(found.changes) == 4
-    assert max(len(change.path) for change in found.changes) == 1024
-    export(quarantine, found.commit, tmp_path / "out")
-    remove_tree(tree)
 
 
 def test_unreadable_files_and_folders_are_read_all_the_same(edited, quarantine) -> None:
