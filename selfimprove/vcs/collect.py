@@ -22,6 +22,9 @@ from selfimprove.vcs.snapshots import blob_id
 MAX_FILE = 256 << 20
 """Larger files are not stored; nothing that improves source code needs one."""
 
+MAX_TOTAL = 1 << 30
+"""Bytes stored of one candidate: what a sparse file does not take here, its copies would."""
+
 LONGEST = 1024
 """Bytes of a path below the tree: a longer one cannot be written again wherever a tree may be."""
 
@@ -97,10 +100,14 @@ def collect(q: Quarantine, edited: Edited, about: NewCommit) -> Collected:
             if change.path in base:  # else it was laid over, perhaps in place of a folder
                 commit.remove(change.path)
         stored: list[_Stored] = []
+        room = MAX_TOTAL
         for path in touched:
             if path not in left_out:
                 try:
+                    if now[path].size > room:
+                        raise OSError(0, f"the changed files have over {MAX_TOTAL >> 20} MiB")
                     stored.append(_store(commit, edited.tree, path, now[path], len(start)))
+                    room -= now[path].size
                 except OSError as error:
                     odd.append(Odd(path, f"{path!r} cannot be stored: {error.strerror}"))
         made = commit.finish()

@@ -67,3 +67,31 @@ def test_new_files_in_a_layer_are_not_each_compared_with_all(
     assert len(found.changes) == 5_002
     assert [change.path for change in found.changes[:2]] == ["bench", "bench/run.sh"]
     assert 0 < Watched.looks < 10 * len(seen)
+
+
+def _noting(paths: list[Any], function: Any) -> Any:
+    def noted(path: Any, *args: Any, **named: Any) -> Any:
+        paths.append(path)
+        return function(path, *args, **named)
+
+    return noted
+
+
+def test_files_beyond_a_total_are_odd_and_not_read(
+    quarantine: Quarantine, target: Target, tmp_path: Path, monkeypatch
+) -> None:
+    tree = tmp_path / "tree"
+    before = exported(quarantine, target, tree)
+    monkeypatch.setattr("selfimprove.vcs.collect.MAX_TOTAL", 3 << 20)
+    for number in range(6):
+        (tree / f"sparse{number}").touch()
+        os.truncate(tree / f"sparse{number}", 1 << 20)
+    read: list[Any] = []
+    with monkeypatch.context() as spied:
+        spied.setattr(os, "open", _noting(read, os.open))
+        found = collected(quarantine, Edited(target.head, tree, before))
+    assert len(found.changes) == 3
+    assert [it.reason.partition(": ")[2] for it in found.odd] == [
+        "the changed files have over 3 MiB"
+    ] * 3
+    assert {it.path for it in found.odd}.isdisjoint(Path(path).name for path in read)
