@@ -31,8 +31,6 @@ _DETECTORS = {
     "azure_storage_key": ("AzureStorageKeyDetector", ("AccountKey=",)),
     "github_token": ("GitHubTokenDetector", ("gh",)),
     "gitlab_token": ("GitLabTokenDetector", ("gl", "GR134")),
-    "npm": ("NpmDetector", ("_authToken",)),
-    "openai": ("OpenAIDetector", ("T3BlbkFJ",)),
     "pypi_token": ("PypiTokenDetector", ("pypi-AgE",)),
     "sendgrid": ("SendGridDetector", ("SG.",)),
     "square_oauth": ("SquareOAuthDetector", ("sq0csp-",)),
@@ -40,14 +38,22 @@ _DETECTORS = {
 }
 """Those of detect-secrets whose tokens cannot be mistaken for anything else, and what every such
 token has in it: most texts have none of it, and need not be searched."""
-_FORMS = (
+_FORMS = (  # each in time that grows with the text alone: others write what is searched
     (("AKIA", "ASIA", "ABIA", "ACCA", "A3T"), r"A(?:3T[A-Z0-9]|BIA|CCA|KIA|SIA)[0-9A-Z]{16}\b"),
     (("sk-",), r"sk-(?:ant|proj|svcacct|or)-[A-Za-z0-9_-]{20,}"),
     (("AIza",), r"AIza[0-9A-Za-z_-]{35}\b"),
     (("hf_",), r"hf_[A-Za-z]{34}\b"),
     (("xox",), r"xox[abposr]-(?:\d+-)+[A-Za-z0-9]+"),
     (("github_pat_",), r"github_pat_[A-Za-z0-9_]{60,}"),
-    (("eyJ",), r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
+    (
+        ("eyJ",),
+        r"(?<![\w-])(?>[\w-]*?eyJ)[\w-]{10,}+\.eyJ[\w-]{10,}+\.[\w-]{10,}",
+    ),
+    (
+        ("T3BlbkFJ",),
+        r"(?<![\w-])(?>[\w-]*?sk-)[\w-]*?[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}",
+    ),
+    (("_authToken",), r"/:_authToken=\s{,20}(?:npm_.+|[A-Fa-f0-9-]{36}.*)"),
     (
         ("PRIVATE KEY",),
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]{,8000}-----END [A-Z ]*PRIVATE KEY-----)?",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +34,48 @@ def test_known_forms_and_patterns_of_ones_own() -> None:
     text = f"{KEY} AKIAQ3EGRIZ5KWTLMN7X {token} https://user:pass@host/x ticket-12 plain"
     assert redactor.text(text) == f"*** *** *** https://{SHOWN}@host/x *** plain"
     assert redactor.found("nothing here: key, token, secret") == ""
+
+
+JWT = ".".join(["eyJ" + "aB3_" * 9, "eyJ" + "cD-4" * 9, "sig_" * 8])
+OPENAI = f"sk-proj-{'aB3' * 8}T3BlbkFJ{'x9Yz' * 5}"
+
+
+@pytest.mark.parametrize("before", ["", " ", "=", "\\n", "\x1b[32m", "%20", "key_", "Bearer%20"])
+@pytest.mark.parametrize(
+    "token", [JWT, OPENAI, "/:_authToken= npm_abc", "/:_authToken=" + "a1" * 18]
+)
+def test_a_token_is_found_whatever_stands_before_it(before: str, token: str) -> None:
+    text = Redactor().text(f"first {before}{token} ")
+    assert token[-10:] not in text
+    assert token[:20] not in text
+    assert text.startswith("first ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "eyJ" * 100_000,
+        "eyJ" * 100_000 + ".eyJ",
+        "eyJ0123456789." * 20_000,
+        "sk-" * 100_000 + " T3BlbkFJ",
+        "sk-aaaaaaaaaaaaaaaaaaaaaaaa" * 10_000 + "T3BlbkFJ",
+        "sk-aaaaaaaaaaaaaaaaaaaaaaaa" * 10_000 + "T3BlbkFJ" * 10_000,
+        "/" * 300_000 + " _authToken",
+        "//x/:_authToken=" * 20_000,
+        "//x/:_authToken=" + " " * 300_000,
+        "xoxa-" + "1-" * 100_000,
+        "-----BEGIN PRIVATE KEY-----" * 10_000,
+        "-----BEGIN " + "PRIVATE KEY" * 20_000,
+        "://a:" * 60_000,
+        "://" + "a:" * 100_000,
+        "glagent-" * 3_000,
+    ],
+    ids=lambda text: text[:12],
+)
+def test_no_text_takes_time_beyond_its_length(text: str) -> None:
+    began = time.process_time()
+    Redactor().text(text)
+    assert time.process_time() - began < 3  # hundredths; minutes where a search is quadratic
 
 
 def test_a_document_is_cleaned_in_depth_and_left_alone_where_it_is_clean() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -80,6 +81,27 @@ def test_criterion_reads_samples_or_text():
     score = read("criterion", text, "fib 20")
     assert score.value == pytest.approx(26251)
     assert score.sub_scores == {"a very long name of a benchmark": 2e6}
+
+
+@pytest.mark.parametrize(
+    ("fmt", "line"),
+    [
+        ("criterion", "a" + " " * 300_000),
+        ("criterion", "a " * 100_000 + "time:"),
+        ("criterion", "a time:" + " " * 300_000),
+        ("criterion", " time: [" * 50_000),
+        ("criterion", "a time: [a a a " * 30_000),
+        ("go-bench", "Benchmark" + "-1" * 100_000),
+        ("go-bench", "Benchmark" + " " * 300_000 + "x"),
+        ("go-bench", "Benchmark 1" + " " * 300_000 + "x y"),
+        ("go-bench", "Benchmark-" + "1" * 300_000 + " x"),
+    ],
+)
+def test_no_line_takes_time_beyond_its_length(fmt: str, line: str) -> None:
+    began = time.process_time()
+    with pytest.raises(ScoreError):
+        read(fmt, line)
+    assert time.process_time() - began < 3  # hundredths; minutes where a search is quadratic
 
 
 JUNIT = """<?xml version="1.0"?><testsuites><testsuite tests="99" failures="0">

@@ -13,9 +13,7 @@ from selfimprove.bench.readers._report import add, of_samples
 from selfimprove.bench.strict import ScoreError, lax_json_object, number, shown, strict_json
 
 _NANOSECONDS = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "µs": 1e3, "μs": 1e3, "ms": 1e6, "s": 1e9}
-_TEXT = re.compile(
-    r"^(?:(?P<name>\S.*?)\s+|\s+)time:\s+\[\S+ \S+ (?P<value>\S+) (?P<unit>\S+) \S+ \S+\]"
-)
+_TIME = re.compile(r"(?<=\s)time:\s+\[\S+ \S+ (?P<value>\S+) (?P<unit>\S+) \S+ \S+\]")
 
 
 def read(report: bytes) -> dict[str, float]:
@@ -51,10 +49,11 @@ def _add_json(values: dict[str, float], row: dict[str, Any]) -> None:
 def _add_text(values: dict[str, float], lines: list[str]) -> None:
     above = ""
     for line in lines:
-        found = _TEXT.match(line)
-        if found and found["unit"] in _NANOSECONDS:
+        found = _TIME.search(line)
+        before = line[: found.start()] if found else ""
+        if found and found["unit"] in _NANOSECONDS and not (before.strip() and before[0].isspace()):
             time = number(found["value"]) * _NANOSECONDS[found["unit"]]
-            name = found["name"] or above
+            name = before.strip() or above
             add(values, name, of_samples(name, [time], "criterion"), "criterion")
         elif line.strip() and not line.startswith(" "):
             above = line.strip()  # a long name stands on a line of its own
