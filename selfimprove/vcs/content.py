@@ -30,6 +30,18 @@ _HIDING = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
 with a zero byte has no patch to look at."""
 
 
+_DATA = (
+    *(".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".bmp", ".pdf", ".gz", ".xz", ".zst"),
+    *(".bz2", ".zip", ".npy", ".npz", ".ttf", ".otf", ".woff", ".woff2", ".mp3", ".mp4", ".ogg"),
+)
+"""Nobody expects to read these."""
+_GIT_LOOKS_AT = 8000
+"""Bytes: where git finds a zero byte in them, it shows no text of the file."""
+_CODING = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-_.a-zA-Z0-9]+)")
+"""A line by which Python reads a file in another encoding than UTF-8 (PEP 263)."""
+_SEEN_AS_IT_IS = re.compile(r"utf-?8(?:-.*)?|(?:us-)?ascii|latin-?1|iso-?8859-1|iso-latin-1")
+
+
 def content_violations(
     quarantine: Quarantine, changes: Sequence[Change], scope: Scope, redactor: Redactor
 ) -> Iterator[Violation]:
@@ -56,6 +68,9 @@ def content_violations(
         elif hiding := _hidden(quarantine, change, texts.get(change.oid, b"")):
             message = f"{shown} holds a character that hides what a reader would see: {hiding}"
             yield Violation("scope_error", path, message, "hidden_text")
+        elif coding := _recoded(quarantine, change, texts.get(change.oid, b"")):
+            message = f"{shown} is Python in {coding}, where a reader would see other code"
+            yield Violation("scope_error", path, message, "hidden_text")
 
 
 def _secret(quarantine: Quarantine, change: Change, data: bytes, redactor: Redactor) -> str:
@@ -67,14 +82,48 @@ def _secret(quarantine: Quarantine, change: Change, data: bytes, redactor: Redac
 
 
 def _hidden(quarantine: Quarantine, change: Change, data: bytes) -> str:
-    """The first character that hides others, by its number; data that is no text has none."""
-    try:
-        found = _HIDING.search(data.decode("utf-8"))
-    except UnicodeDecodeError:
+    """The first character that hides others, by its number; what is plainly data has none."""
+    if _is_data(change.path, data):
         return ""
+    found = _HIDING.search(data.decode("utf-8", "replace"))
     if found is None:
         return ""
     before = quarantine.blob(change.old_oid) if change.old_oid else b""
     if _HIDING.search(before.decode("utf-8", "replace")):
         return ""
     return f"U+{ord(found[0]):04X}"
+
+
+def _is_data(path: str, data: bytes) -> bool:
+    """Whether neither a person nor git takes it for text: one odd byte makes no data."""
+    if not path.lower().endswith(_DATA) or b"\0" not in data[:_GIT_LOOKS_AT]:
+        return False
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def _recoded(quarantine: Quarantine, change: Change, data: bytes) -> str:
+    """The encoding that a Python file is newly in, where it makes other text of the same bytes."""
+    coding = _coding(data) if _is_python(change.path, data) else ""
+    if coding and change.old_oid and _coding(quarantine.blob(change.old_oid)) == coding:
+        return ""
+    return coding
+
+
+def _is_python(path: str, data: bytes) -> bool:
+    first = data.partition(b"\n")[0]
+    return path.lower().endswith((".py", ".pyw", ".pyi")) or (
+        first.startswith(b"#!") and b"python" in first
+    )
+
+
+def _coding(data: bytes) -> str:
+    for line in data[:_GIT_LOOKS_AT].splitlines()[:2]:
+        found = _CODING.match(line)
+        coding = found[1].decode("ascii").lower().replace("_", "-") if found else ""
+        if coding and not _SEEN_AS_IT_IS.fullmatch(coding):
+            return coding
+    return ""

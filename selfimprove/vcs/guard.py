@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from selfimprove.vcs.changes import Change, Odd
-from selfimprove.vcs.names import readable
+from selfimprove.vcs.names import is_dot_git, readable
 from selfimprove.vcs.patterns import Patterns, ancestors
 from selfimprove.vcs.quarantine import Entry
 from selfimprove.vcs.scope import Scope
@@ -75,6 +75,9 @@ def _wrong_with(change: Change, scope: Scope, seals: Seals) -> Iterator[Violatio
         yield Violation("scope_error", path, f"{shown}: a submodule was changed", "submodule")
     if change.mode == "120000" and leaves_tree(path, change.link):
         message = f"{shown}: a symlink that leaves the tree ({change.link[:80]!r})"
+        yield Violation("scope_error", path, message, "symlink_escape")
+    if change.mode == "120000" and any(map(is_dot_git, change.link.split("/"))):
+        message = f"{shown}: a symlink into a repository ({change.link[:80]!r})"
         yield Violation("scope_error", path, message, "symlink_escape")
     if path in seals:
         yield Violation(

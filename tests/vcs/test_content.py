@@ -41,6 +41,22 @@ def wrong(q: Quarantine, files: dict[str, bytes], scope: str = "src/") -> list[s
         ("src/app.py", b"print('\x1b[2K')\n", ["hidden_text"]),
         ("src/page.txt", "\f\t\r\n ümlaut \u200d\n".encode(), []),
         ("src/picture.png", b"\x89PNG\r\n\x1a\n\0\0\xff", []),
+        ("src/other.txt", b"x\0\xff\n", ["hidden_text"]),
+        ("src/note.txt", b"\x1b]0;mine\x07\x1b[2J \xff\n", ["hidden_text"]),
+        ("src/note.png", b"\x1b]0;mine\x07\x1b[2J \xff\n", ["hidden_text"]),
+        ("src/old.txt", b"na\xefve\n", []),
+        (
+            "src/app.py",
+            b"# -*- coding: latin-1 -*-\n# \xff\nX = 1  # " + "\u202e".encode(),
+            ["hidden_text"],
+        ),
+        ("src/app.py", b"# -*- coding: latin-1 -*-\n# \xff\n", []),
+        ("src/app.py", b"#!/usr/bin/python\n# vim: set fileencoding=UTF_8 :\n", []),
+        ("src/app.py", b"# -*- coding: utf-7 -*-\n# +AAo-X = 1\n", ["hidden_text"]),
+        ("src/app.py", b"\r# coding=UTF_7\rX = 1\n", ["hidden_text"]),
+        ("src/run", b"#!/usr/bin/python3\n# coding: rot13\n", ["hidden_text"]),
+        ("src/app.py", b"\n\n# coding: utf-7\n", []),
+        ("src/app.md", b"# coding: utf-7\n", []),
         ("src/app.py", b"K = 'AKIAQ3EGRIZ5KWTLMN7X'", ["secret_committed"]),
     ],
 )
@@ -69,6 +85,17 @@ def test_what_stood_there_before_is_not_blamed_on_a_candidate(quarantine: Quaran
     base = candidate(quarantine, {"src/codes.py": b"RESET = '\x1b[0m'\n"})
     more = quarantine.store(b"RESET = '\x1b[0m'\nBOLD = '\x1b[1m'\n")
     changed = tree_with(quarantine, base, [], {"src/codes.py": ("100644", more)})
+    after = quarantine.commit_tree(changed, [base], "x", "2024-01-01T00:00:00Z")
+    changes = changes_between(quarantine, base, after)
+    assert list(content_violations(quarantine, changes, Scope(["src/"]), Redactor([]))) == []
+
+
+def test_an_encoding_that_stood_there_before_is_not_blamed_on_a_candidate(
+    quarantine: Quarantine,
+) -> None:
+    base = candidate(quarantine, {"src/kana.py": b"# coding: euc-jp\nX = 1\n"})
+    more = quarantine.store(b"# coding: euc-jp\nX = 2\n")
+    changed = tree_with(quarantine, base, [], {"src/kana.py": ("100644", more)})
     after = quarantine.commit_tree(changed, [base], "x", "2024-01-01T00:00:00Z")
     changes = changes_between(quarantine, base, after)
     assert list(content_violations(quarantine, changes, Scope(["src/"]), Redactor([]))) == []

@@ -222,6 +222,8 @@ def test_honest_edits_are_not_blamed() -> None:
         (changed("src/l", "added", mode="120000", link="/etc"), "scope_error", "symlink_escape"),
         (changed("src/l", "added", mode="120000", link="../../x"), "scope_error", "symlink_escape"),
         (changed("src/l", "added", mode="120000", link="a/../.."), "scope_error", "symlink_escape"),
+        (changed("src/l", "added", mode="120000", link="../.git"), "scope_error", "symlink_escape"),
+        (changed("src/l", "added", mode="120000", link=".GIT/x"), "scope_error", "symlink_escape"),
         (changed("src/APP.py", "added"), "scope_error", "name_collision"),
         (changed("src/Deep/x.py", "added"), "scope_error", "name_collision"),
     ],
