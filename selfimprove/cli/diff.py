@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -35,7 +36,17 @@ def command(where: Where, name: str) -> None:
         raise UsageError(
             f"{name}: no candidate of that name in {layout.root}", f"give {EXAMPLES} that has one"
         )
-    click.echo(patch(_repositories(where, layout), *pair), nl=False)
+    show(patch(_repositories(where, layout), *pair))
+
+
+def show(drawn: bytes) -> None:
+    """Print a patch: to a terminal without what could command it, else to the byte."""
+    if not sys.stdout.isatty():
+        click.echo(drawn, nl=False)
+        return
+    from selfimprove.report.plain import clean
+
+    click.echo(clean(drawn.decode("utf-8", "replace")), nl=False)
 
 
 def commits(layout: Layout, named: Named) -> tuple[str, str] | None:
@@ -89,7 +100,7 @@ def _repositories(where: Where, layout: Layout) -> list[Path]:
     return [*found, open_target(top_of(where.repo)).git_dir]
 
 
-def patch(repositories: list[Path], old: str, new: str) -> str:
+def patch(repositories: list[Path], old: str, new: str) -> bytes:
     """The patch from one commit to another, from the first repository that has both."""
     from selfimprove.vcs.git import Git
 
@@ -97,8 +108,7 @@ def patch(repositories: list[Path], old: str, new: str) -> str:
         git = Git(place)
         known = [git.attempt("cat-file", "-e", f"{oid}^{{commit}}").code == 0 for oid in (old, new)]
         if all(known):
-            drawn = git.run("diff", "--no-ext-diff", "--no-textconv", "--binary", old, new)
-            return drawn.decode("utf-8", "replace")
+            return git.run("diff", "--no-ext-diff", "--no-textconv", "--binary", old, new)
     raise ToolError(
         f"{new[:12]} is in no repository of this run any more",
         "say with --trees where its private trees are",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from selfimprove.cli.diff import show
 from selfimprove.cli.export_schema import DOCUMENTS
 from selfimprove.cli.ids import Named, parse_id
 from selfimprove.cli.logs import find
@@ -171,6 +173,24 @@ def test_diff_is_the_candidates_patch(repo, invoke) -> None:
     assert "no candidate of that name" in invoke("diff", "round_1_planner_c", repo).err
     answer = invoke("diff", "round_1_executor_2", repo)  # its commit is in no repository
     assert (answer.code, "--trees" in answer.err) == (1, True)
+
+
+def test_a_patch_commands_no_terminal_and_is_piped_to_the_byte(monkeypatch, tmp_path) -> None:
+    drawn = b"+a\x1b]0;mine\x07b\x1b[2J\xff \xe2\x80\xae c\td\n"
+    piped = tmp_path / "patch"
+    with piped.open("w") as file:
+        monkeypatch.setattr(sys, "stdout", file)
+        show(drawn)
+    assert piped.read_bytes() == drawn
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "w", encoding="utf-8") as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal)
+        show(drawn)
+        terminal.flush()
+        seen = os.read(ours, 1000).decode()
+    os.close(ours)
+    monkeypatch.undo()
+    assert seen.replace("        d", "\td").rstrip() == "+ab\ufffd  c\td"
 
 
 def test_logs(ran, repo, invoke) -> None:
