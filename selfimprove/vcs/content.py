@@ -33,6 +33,8 @@ with a zero byte has no patch to look at."""
 _DATA = (
     *(".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".bmp", ".pdf", ".gz", ".xz", ".zst"),
     *(".bz2", ".zip", ".npy", ".npz", ".ttf", ".otf", ".woff", ".woff2", ".mp3", ".mp4", ".ogg"),
+    *(".wav", ".flac", ".tif", ".tiff", ".parquet", ".feather", ".h5", ".hdf5", ".onnx"),
+    *(".safetensors", ".tflite", ".gguf"),
 )
 """Nobody expects to read these."""
 _GIT_LOOKS_AT = 8000
