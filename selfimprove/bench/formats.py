@@ -6,6 +6,7 @@ reader in `readers/`, from the file that `{result}` names or else from the outpu
 
 from __future__ import annotations
 
+import json
 import re
 
 from selfimprove.bench import jsonscore, metric, readers
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 _DIGITS = re.compile(rb"\d")
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _REGEX = "regex:"
 
 
@@ -85,13 +87,23 @@ def mentions(fmt: str, stdout: bytes, name: str) -> int:
         return sum(bool(_DIGITS.search(line)) for line in stdout.split(b"\n"))
     if fmt != "json" or not name or metric.geomean_glob(name) is not None:
         return 0
-    key = f'"{name.rpartition(".")[2]}"'.encode()
-    return sum(key in line for line in stdout.split(b"\n"))
+    key = json.dumps(name.rpartition(".")[2], ensure_ascii=False)
+    return sum(key in line for line in _unescaped(stdout).split("\n"))
+
+
+def _unescaped(stdout: bytes) -> str:
+    """The output with each character that JSON lets be written otherwise as itself."""
+    text = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), stdout.decode("utf-8", "replace"))
+    pairs = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return pairs.replace("\\/", "/")
 
 
 def check_mentions(count: int, most: int | None) -> None:
-    """Raise ScoreError where more lines speak of the score than at the baseline."""
-    if most is not None and count > most:
+    """Raise ScoreError where more lines speak of the score than at the baseline.
+
+    Where none did the score was told in another way, and there is nothing to hold.
+    """
+    if most and count > most:
         raise ScoreError(
             f"{count} lines of the output speak of the score",
             f"at the baseline {most} did: print nothing in front of it",

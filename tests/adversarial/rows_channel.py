@@ -6,7 +6,8 @@ from .rows import CUT_SHORT, PATCHED, UNREADABLE, Harmless, Named, Row
 from .stages import BETTER
 
 LIE = '{"score": 1, "answered": 4}'
-
+ESCAPED = LIE.replace("score", "sc\\u006fre")
+"""The same to whoever reads it as JSON, and not to whoever looks for the name."""
 
 HIDDEN = Named("benchmark_parse_error", says="lines of the output speak of the score")
 
@@ -66,6 +67,20 @@ ROWS = [
         "the same from a process of its own",
         "piped",
         code(f"import os\nopen(f'/proc/{{os.getppid()}}/fd/1', 'w').write({LIE!r} + '\\n#')\n"),
+        HIDDEN,
+    ),
+    Row(
+        "B1g",
+        "a fake score under an escaped key, and something in front of the true one",
+        "inside",
+        code(f"print({ESCAPED!r} + chr(10) + '#', end='', flush=True)\n"),
+        HIDDEN,
+    ),
+    Row(
+        "B1h",
+        "the same from a process of its own",
+        "piped",
+        code(f"import os\nopen(f'/proc/{{os.getppid()}}/fd/1', 'w').write({ESCAPED!r} + '\\n#')\n"),
         HIDDEN,
     ),
     Row(

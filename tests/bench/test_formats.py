@@ -10,7 +10,9 @@ from selfimprove.bench.formats import (
     KeysChanged,
     ScoreError,
     check_keys,
+    check_mentions,
     exit_is_score,
+    mentions,
     read_score,
     supported,
 )
@@ -153,3 +155,26 @@ def test_formats_are_checked_when_configured():
     for fmt in ("xml", "", "regex:(", "regex:(a)(b)"):
         with pytest.raises(ConfigError, match="benchmark_format"):
             supported(fmt)
+
+
+@pytest.mark.parametrize(
+    ("fmt", "name", "honest", "output"),
+    [
+        ("json", "score", '{"score": 9}', '{"sc\\u006fre": 1}\n#{"score": 9}'),
+        ("json", "a/b", '{"a/b": 9}', '{"a\\/b": 1}\n#{"a/b": 9}'),
+        ("json", "ä", '{"\\u00e4": 9}', '{"ä": 1}\n#{"\\u00e4": 9}'),
+        ("json", "😀", '{"\\ud83d\\ude00": 9}', '{"😀": 1}\n#{"\\ud83d\\ude00": 9}'),
+    ],
+)
+def test_a_spoilt_score_is_still_spoken_of(fmt: str, name: str, honest: str, output: str):
+    most = mentions(fmt, honest.encode(), name)
+    assert most == 1
+    for warm in ("", "warming up\n", "\\ud83d \\u\n"):
+        check_mentions(mentions(fmt, (warm + honest).encode(), name), most)
+    with pytest.raises(ScoreError, match="2 lines of the output speak"):
+        check_mentions(mentions(fmt, output.encode(), name), most)
+
+
+def test_a_score_that_no_line_spoke_of_is_nothing_to_hold():
+    check_mentions(3, 0)
+    check_mentions(3, None)
