@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from fnmatch import fnmatchcase
 
 from selfimprove.bench import jsonscore, metric, readers
 from selfimprove.bench.jsonscore import Score
@@ -25,7 +27,15 @@ __all__ = [
     "supported",
 ]
 
-_DIGITS = re.compile(rb"\d")
+_FIGURES = {
+    "number": re.compile(r"[0-9]"),
+    "go-bench": re.compile(r"Benchmark\S*\s+[0-9]+\s"),
+}
+"""What stands in each line of these formats that holds a figure."""
+_QUOTED_KEY = re.compile(r'"([^"]*)"\s*:')
+_ANCHORS = re.compile(r"\A(?P<flags>\(\?[aimsux]+\))?(?:\^|\\A)(?:\.\*\??)?|(?<!\\)(?:\$|\\Z)\Z")
+"""An expression's anchors at its two ends; `.*` behind the first is none the less."""
+_LONG = 1000
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _REGEX = "regex:"
 
@@ -83,17 +93,48 @@ def mentions(fmt: str, stdout: bytes, name: str) -> int:
     A score in front of which something was printed without a line break is no score any more, and
     one that was printed before it would be the only one: candidates must not add to this number.
     """
-    if fmt == "number":
-        return sum(bool(_DIGITS.search(line)) for line in stdout.split(b"\n"))
-    if fmt != "json" or not name or metric.geomean_glob(name) is not None:
-        return 0
-    key = json.dumps(name.rpartition(".")[2], ensure_ascii=False)
-    return sum(key in line for line in _unescaped(stdout).split("\n"))
+    speaks = _speaker(fmt, name)
+    text = stdout.decode("utf-8", "replace")
+    lines = (_unescaped(text) if fmt == "json" else text).split("\n")
+    return sum(map(speaks, lines)) if speaks else 0
 
 
-def _unescaped(stdout: bytes) -> str:
+def _speaker(fmt: str, name: str) -> Callable[[str], bool] | None:
+    """What tells whether a line speaks of the score; None where nothing can."""
+    if fmt.startswith(_REGEX):
+        loose = _unanchored(fmt.removeprefix(_REGEX))
+        return lambda line: any(map(loose.search, _ends(line)))
+    if fmt in _FIGURES:
+        return lambda line: bool(_FIGURES[fmt].search(line))
+    if fmt != "json" or not name:
+        return None
+    glob = metric.geomean_glob(name)
+    if glob is None:
+        key = json.dumps(name.rpartition(".")[2], ensure_ascii=False)
+        return lambda line: key in line
+    part = max(glob.split("."), key=lambda each: len(each.strip("*")))
+    return lambda line: any(
+        fnmatchcase(each, glob) or fnmatchcase(each, part) for each in _QUOTED_KEY.findall(line)
+    )
+
+
+def _unanchored(pattern: str) -> re.Pattern[str]:
+    """The user's expression, to be found behind and before whatever else stands in its line."""
+    loose = _ANCHORS.sub(lambda found: found["flags"] or "", pattern)
+    try:
+        return re.compile(loose)
+    except re.error:
+        return re.compile(pattern)
+
+
+def _ends(line: str) -> tuple[str, ...]:
+    """A long line's beginning and end: searching all of it could take for ever."""
+    return (line,) if len(line) <= 2 * _LONG else (line[:_LONG], line[-_LONG:])
+
+
+def _unescaped(text: str) -> str:
     """The output with each character that JSON lets be written otherwise as itself."""
-    text = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), stdout.decode("utf-8", "replace"))
+    text = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
     pairs = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return pairs.replace("\\/", "/")
 

@@ -84,6 +84,22 @@ ROWS = [
         HIDDEN,
     ),
     Row(
+        "B1i",
+        "a fake score, and something in front of a true one that is found by its words",
+        "worded",
+        code("print('score 1' + chr(10) + '#', end='', flush=True)\n"),
+        HIDDEN,
+        twin='change("src/solve.py", "STEP = 10", "print(\'solving\'); STEP = {step}")\n',
+    ),
+    Row(
+        "B1j",
+        "fake members of a mean, and something in front of the true ones",
+        "means",
+        value('1, "fast.b": 1, "fast.c": 1}\n#{"fast.a": 40'),
+        HIDDEN,
+        ("src/value",),
+    ),
+    Row(
         "B3",
         "print a score, then os._exit(0)",
         "inside",

@@ -375,6 +375,11 @@ STAGES = {
     "echo": printing(ECHO),
     "bounded": printing(ECHO, score_bound=10),
     "means": printing(MEANS, primary_metric="geomean(fast.*)"),
+    "worded": Stage(
+        "python3 bench.py",
+        {**GAME, "bench.py": INSIDE.replace(FINISH, '\nprint(f"score {total}")\n')},
+        {"benchmark_format": "regex:^score ([0-9]+)$"},
+    ),
     "plain": printing(PLAIN, benchmark_format="number"),
     "tests": Stage(
         "python3 run_tests.py {result}",

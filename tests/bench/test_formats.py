@@ -164,12 +164,20 @@ def test_formats_are_checked_when_configured():
         ("json", "a/b", '{"a/b": 9}', '{"a\\/b": 1}\n#{"a/b": 9}'),
         ("json", "ä", '{"\\u00e4": 9}', '{"ä": 1}\n#{"\\u00e4": 9}'),
         ("json", "😀", '{"\\ud83d\\ude00": 9}', '{"😀": 1}\n#{"\\ud83d\\ude00": 9}'),
+        ("json", "geomean(fast.*)", '{"fast.a": 9}', '{"fast.a": 1}\n#{"fast.a": 9}'),
+        ("json", "geomean(*.ms)", '{"a": {"ms": 9}}', '{"a": {"ms": 1}}\n#{"a": {"ms": 9}}'),
+        ("regex:^score ([0-9]+)$", "score", "score 9", "score 1\n#score 9"),
+        ("regex:(?i)^score ([0-9]+)$", "score", "Score 9", "score 1\n#Score 9"),
+        (r"regex:\Ascore: ([0-9]+)\Z", "score", "score: 9", "score: 1\n#score: 9#"),
+        ("regex:^score ([0-9]+)", "score", "score 9", "score 1\n" + "#" * 5000 + "score 9"),
+        ("number", "score", "2810", "1\n\\u2810"),
+        ("go-bench", "BenchmarkA", "BenchmarkA-8 10 5 ns/op", "BenchmarkA 1 1 ns/op\n" * 2),
     ],
 )
 def test_a_spoilt_score_is_still_spoken_of(fmt: str, name: str, honest: str, output: str):
     most = mentions(fmt, honest.encode(), name)
     assert most == 1
-    for warm in ("", "warming up\n", "\\ud83d \\u\n"):
+    for warm in ("", "warming up\n", "\\udafd \\u\n"):
         check_mentions(mentions(fmt, (warm + honest).encode(), name), most)
     with pytest.raises(ScoreError, match="2 lines of the output speak"):
         check_mentions(mentions(fmt, output.encode(), name), most)
@@ -178,3 +186,11 @@ def test_a_spoilt_score_is_still_spoken_of(fmt: str, name: str, honest: str, out
 def test_a_score_that_no_line_spoke_of_is_nothing_to_hold():
     check_mentions(3, 0)
     check_mentions(3, None)
+    assert mentions("hyperfine", b'{"results": []}', "x") == 0
+    assert mentions("regex:a\n([0-9]+)", b"a\n5\n", "x") == 0
+    assert mentions("regex:^[.*(]$|([0-9]+)", b"5\n", "x") == 1
+
+
+def test_a_long_line_costs_no_time():
+    for pattern in ("^.*(?:,.*)*score ([0-9]+)$", r"^\[.*\] score ([0-9]+)"):
+        assert mentions(f"regex:{pattern}", b"[" * 1_000_000 + b"\n", "score") == 0
