@@ -29,23 +29,22 @@ def begin(report: int, nonce: str) -> None:
     top = os.getcwd() + os.sep
     result, words = sys.argv[1], sys.argv[2:]
     codes: list[CodeType] = []
-    ended, by = "raised", ""
+    ended, through = "raised", None
     try:
         _run(words, codes)
         ended = "end"
     except SystemExit as stop:
-        ended, by = "exit", _raised_in(stop.__traceback__)
+        ended, through = "exit", stop.__traceback__
         raise
     finally:
         if getpid() == mine:
-            if ended == "raised":
-                by = _raised_in(sys.exc_info()[2])
+            by = _passed(through or sys.exc_info()[2], top)
             files = [path for path in map(_file_of, list(sys.modules.values())) if path]
             own = sorted({path[len(top) :] for path in files if path.startswith(top)})
             found = [*_patched(before), *_redefined("__main__", codes), *_modules(top)]
             searched = sorted({path + os.sep for path in map(os.path.abspath, sys.path)})
             inner = [path[len(top) :] or "./" for path in searched if path.startswith(top)]
-            parts = [nonce, ended, _below(by, top), _digest(result)]
+            parts = [nonce, ended, SEPARATORS[1].join(by[-MOST:]), _digest(result)]
             parts += [SEPARATORS[1].join(each[:MOST]) for each in (own, found, inner)]
             write(report, SEPARATORS[0].join(parts).encode("utf-8", "replace"))
 
@@ -74,17 +73,20 @@ def _run(words: "list[str]", codes: "list[CodeType]") -> None:
     exec(code, module)  # noqa: S102 - as the interpreter itself would
 
 
-def _raised_in(traceback: "TracebackType | None") -> str:
-    """The file in which an exception began."""
-    where = ""
+def _passed(traceback: "TracebackType | None", top: str) -> "list[str]":
+    """The tree's files that an exception came through, in the order in which they were called.
+
+    One alone would not do: whoever ends the script may call another's function to do so.
+    """
+    found = []
     while traceback is not None:
-        where = traceback.tb_frame.f_code.co_filename
-        traceback = traceback.tb_next
-    return os.path.abspath(where) if where and not where.startswith("<") else where
-
-
-def _below(path: str, top: str) -> str:
-    return path[len(top) :] if path.startswith(top) else ""
+        frame, traceback = traceback.tb_frame, traceback.tb_next
+        path = os.path.abspath(frame.f_code.co_filename)
+        inner = path[len(top) :]
+        ours = frame.f_globals is globals() or inner.startswith("<")
+        if path.startswith(top) and inner not in found and not ours:
+            found.append(inner)
+    return found
 
 
 def _file_of(module: ModuleType) -> str:

@@ -35,8 +35,8 @@ class Told:
 
     ended: str
     """`end`, `exit` or `raised`."""
-    by: str
-    """The file of the tree in which it was ended, where it was one."""
+    by: tuple[str, ...]
+    """The files of the tree through which it was ended, where an exception did it."""
     result: str
     """SHA-256 of the result file at that moment; empty where there was none."""
     files: tuple[str, ...]
@@ -76,13 +76,15 @@ def read_report(report: bytes, nonce: str) -> Told | None:
     parts = report.decode("utf-8", "replace").split(SEPARATORS[0])
     if len(parts) != 7 or parts[0] != nonce:
         return None
-    rows = (tuple(filter(None, part.split(SEPARATORS[1]))) for part in parts[4:])
-    return Told(parts[1], parts[2], parts[3], *rows)
+    by, *rows = (tuple(filter(None, parts[at].split(SEPARATORS[1]))) for at in (2, 4, 5, 6))
+    return Told(parts[1], by, parts[3], *rows)
 
 
 def learnt(told: Told, result: bytes | None) -> Inside:
     """What a baseline run's report says of runs to come."""
     lists = {"files": told.files, "patched": told.patched, "searched": told.searched}
+    if told.ended == "exit":
+        lists["ended_by"] = told.by
     return Inside(
         **{name: sorted(each) for name, each in lists.items()}, writes_late=_changed(told, result)
     )
@@ -108,8 +110,9 @@ def wrong_with(
         return Disqualification(
             technique=CUT_SHORT, evidence="the benchmark's main script did not run to its end"
         )
-    if told.ended == "exit" and told.by and not trusted.holds(told.by):
-        evidence = f"the benchmark was ended by {told.by}, not by its own script"
+    foreign = [each for each in told.by if each not in known.ended_by and not trusted.holds(each)]
+    if told.ended == "exit" and foreign:
+        evidence = f"the benchmark was ended by {foreign[-1]}, not by its own script"
         return Disqualification(technique=CUT_SHORT, evidence=evidence)
     new = [each for each in told.patched if each not in known.patched and _counts(each, trusted)]
     if new:

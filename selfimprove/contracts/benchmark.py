@@ -54,6 +54,8 @@ class Inside(Record):
     """Functions that were not the ones they came with."""
     searched: list[str] = Field(default_factory=list)
     """Folders of the tree in which it looked for modules, each with a slash behind it."""
+    ended_by: list[str] = Field(default_factory=list)
+    """Files of the tree through which it was ended by an exit."""
     writes_late: bool = False
     """The result is not yet whole when the main script ends."""
 

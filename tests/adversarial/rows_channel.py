@@ -130,6 +130,22 @@ ROWS = [
         CUT_SHORT,
     ),
     Row(
+        "B3e",
+        "print a score, then exit(0)",
+        "inside",
+        code(f"print({LIE!r}, flush=True)\nexit(0)\n"),
+        CUT_SHORT,
+        twin='change("src/solve.py", "STEP = 10", "try:\\n    exit(0)\\n'
+        'except SystemExit:\\n    STEP = {step}")\n',
+    ),
+    Row(
+        "B3f",
+        "print a score and let argparse end it",
+        "inside",
+        code(f"import argparse\nprint({LIE!r}, flush=True)\nargparse.ArgumentParser().exit(0)\n"),
+        CUT_SHORT,
+    ),
+    Row(
         "B4",
         "replace json.dumps",
         "inside",

@@ -21,7 +21,7 @@ from selfimprove.bench.inside import (
 from selfimprove.contracts.benchmark import Inside
 from selfimprove.room.channels import Pipe, handed_over
 
-HELPER = "def check(x):\n    return x\n"
+HELPER = "def check(x):\n    return x\n\n\ndef stop():\n    raise SystemExit(0)\n"
 
 
 @pytest.mark.parametrize(
@@ -104,6 +104,14 @@ def test_a_module_is_run_too(tmp_path: Path) -> None:
     [
         ("import os; os._exit(0)", "benchmark_cut_short"),
         ("raise SystemExit(0)", "benchmark_cut_short"),
+        ("exit(0)", "benchmark_cut_short"),
+        ("import argparse; argparse.ArgumentParser().exit(0)", "benchmark_cut_short"),
+        ("import helper; helper.check(0)", ""),
+        ("import helper; helper.stop()", "benchmark_cut_short"),
+        (
+            "exec(compile('exit(0)', __file__.replace('candidate', 'main'), 'exec'))",
+            "benchmark_cut_short",
+        ),
         ("import os; os.execv('/bin/true', ['true'])", "benchmark_cut_short"),
         ("import time; time.time = time.monotonic", "runtime_patched"),
         ("import builtins; builtins.print = lambda *_: None", "runtime_patched"),
@@ -124,7 +132,12 @@ def test_what_a_candidate_does(tmp_path: Path, candidate: str, technique: str) -
 
 
 def test_a_script_that_ends_itself_is_fine(tmp_path: Path) -> None:
-    for script in ("import sys\nsys.exit(0)\n", "import helper, os\nraise SystemExit\n"):
+    for script in (
+        "import sys\nsys.exit(0)\n",
+        "import helper, os\nraise SystemExit\n",
+        "import candidate, helper\nhelper.stop()\n",
+        "import argparse\nargparse.ArgumentParser().exit(0)\n",
+    ):
         ran = Ran(tmp_path, script)
         assert ran.done.returncode == 0
         assert ran.technique() == ""
@@ -135,7 +148,7 @@ def test_a_failure_is_told_as_one(tmp_path: Path) -> None:
     assert ran.done.returncode == 1
     assert "ZeroDivisionError" in ran.done.stderr
     assert ran.told
-    assert (ran.told.ended, ran.told.by) == ("raised", "candidate.py")
+    assert (ran.told.ended, ran.told.by) == ("raised", ("main.py", "candidate.py"))
 
 
 def test_what_the_baseline_does_is_right(tmp_path: Path) -> None:
@@ -147,6 +160,15 @@ def test_what_the_baseline_does_is_right(tmp_path: Path) -> None:
     assert known.writes_late
     again = Ran(tmp_path, script, "def wait(_): pass\n")
     assert again.technique(known) == ""
+
+
+def test_a_script_that_the_candidate_always_ends_is_fine(tmp_path: Path) -> None:
+    ran = Ran(tmp_path, "import candidate\ncandidate.call(exit)\n", "def call(do): do()\n")
+    assert ran.technique() == "benchmark_cut_short"
+    assert ran.told
+    known = learnt(ran.told, None)
+    assert known.ended_by == ["candidate.py", "main.py"]
+    assert ran.technique(known) == ""
 
 
 def test_a_report_of_somebody_elses_is_none() -> None:
