@@ -8,6 +8,7 @@ early, of putting other functions in its place, and of writing the result afterw
 
 import os
 import sys
+from operator import is_
 from types import CodeType, FunctionType, ModuleType, TracebackType
 
 WATCHED = (
@@ -26,6 +27,7 @@ def begin(report: int, nonce: str) -> None:
     write, mine, getpid = os.write, os.getpid(), os.getpid
     os.set_inheritable(report, False)
     before = {name: dict(vars(sys.modules[name])) for name in PLAIN if name in sys.modules}
+    streams, place = _streams(), _place()
     top = os.getcwd() + os.sep
     result, words = sys.argv[1], sys.argv[2:]
     codes: list[CodeType] = []
@@ -41,7 +43,9 @@ def begin(report: int, nonce: str) -> None:
             by = _passed(through or sys.exc_info()[2], top)
             files = [path for path in map(_file_of, list(sys.modules.values())) if path]
             own = sorted({path[len(top) :] for path in files if path.startswith(top)})
-            found = [*_patched(before), *_redefined("__main__", codes), *_modules(top)]
+            found = [*_patched(before), *_redefined("__main__", codes)]
+            found += _redirected(streams, place)
+            found += _modules(top)  # last: a candidate may have as many as it likes
             searched = sorted({path + os.sep for path in map(os.path.abspath, sys.path)})
             inner = [path[len(top) :] or "./" for path in searched if path.startswith(top)]
             parts = [nonce, ended, SEPARATORS[1].join(by[-MOST:]), _digest(result)]
@@ -71,6 +75,35 @@ def _run(words: "list[str]", codes: "list[CodeType]") -> None:
     module["__file__"] = os.path.abspath(script) if sys.version_info >= (3, 9) else script
     module["__spec__"] = None
     exec(code, module)  # noqa: S102 - as the interpreter itself would
+
+
+def _streams() -> "list[object]":
+    """What is printed to: the stream, those behind it to which it hands on, the descriptor."""
+    found: list[object] = [sys.stdout]
+    try:
+        found.append(sys.stdout.buffer)
+        found.append(getattr(sys.stdout.buffer, "raw"))  # noqa: B009 - not declared
+        found.append(sys.stdout.fileno())
+    except (AttributeError, OSError, ValueError):  # it is of another kind, detached or closed
+        pass
+    return found
+
+
+def _place() -> "tuple[int, ...]":
+    """Where what is printed ends up."""
+    try:
+        found = os.fstat(1)
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino
+
+
+def _redirected(streams: "list[object]", place: "tuple[int, ...]") -> "list[str]":
+    """What of the output is not as it was."""
+    now = _streams()
+    same = len(now) == len(streams) and all(map(is_, now, streams))
+    found = [] if same else ["sys.stdout"]
+    return found if _place() == place else [*found, "standard output"]
 
 
 def _passed(traceback: "TracebackType | None", top: str) -> "list[str]":

@@ -23,6 +23,8 @@ from selfimprove.room.channels import Pipe, handed_over
 
 HELPER = "def check(x):\n    return x\n\n\ndef stop():\n    raise SystemExit(0)\n"
 
+OUT = "import contextlib, io, os, sys"
+
 
 @pytest.mark.parametrize(
     ("command", "wanted"),
@@ -118,6 +120,15 @@ def test_a_module_is_run_too(tmp_path: Path) -> None:
         ("import json; json.JSONEncoder.encode = lambda *_: '1'", "runtime_patched"),
         ("import helper; helper.check = lambda _: True", "runtime_patched"),
         ("import helper; helper.check.__code__ = (lambda x: 1).__code__", "runtime_patched"),
+        (f"{OUT}; sys.stdout = io.TextIOWrapper(io.BytesIO())", "runtime_patched"),
+        (f"{OUT}; sys.stdout.__init__(io.BytesIO())", "runtime_patched"),
+        (f"{OUT}; sys.stdout.buffer.__init__(io.FileIO('x', 'w'))", "runtime_patched"),
+        (f"{OUT}; sys.stdout.buffer.raw.__init__('x', 'w')", "runtime_patched"),
+        (f"{OUT}; os.dup2(os.open('x', os.O_CREAT | os.O_WRONLY), 1)", "runtime_patched"),
+        (f"{OUT}; sys.stdout.reconfigure(encoding='utf-8', line_buffering=True)", ""),
+        (f"{OUT}; contextlib.redirect_stdout(io.StringIO()).__enter__()", "runtime_patched"),
+        (f"{OUT}\nwith contextlib.redirect_stdout(io.StringIO()):\n    print(1)", ""),
+        (f"{OUT}; kept = os.dup(1); os.dup2(2, 1); print(1, flush=True); os.dup2(kept, 1)", ""),
         ("import candidate; candidate.mine = lambda: 1", ""),
         ("import warnings; warnings.showwarning = lambda *_: None", ""),
         (
@@ -169,6 +180,14 @@ def test_a_script_that_the_candidate_always_ends_is_fine(tmp_path: Path) -> None
     known = learnt(ran.told, None)
     assert known.ended_by == ["candidate.py", "main.py"]
     assert ran.technique(known) == ""
+
+
+@pytest.mark.parametrize("does", ["os.close(1)", "sys.stdout.close()", "sys.stdout.detach()"])
+def test_a_script_that_always_leaves_its_output_is_fine(tmp_path: Path, does: str) -> None:
+    ran = Ran(tmp_path, f"import os, sys\n{does}\n")
+    assert ran.told
+    assert ran.told.patched
+    assert ran.technique(learnt(ran.told, None)) == ""
 
 
 def test_a_report_of_somebody_elses_is_none() -> None:
