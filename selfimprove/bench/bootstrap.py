@@ -8,7 +8,6 @@ early, of putting other functions in its place, and of writing the result afterw
 
 import os
 import sys
-from operator import is_
 from types import CodeType, FunctionType, ModuleType, TracebackType
 
 WATCHED = (
@@ -20,6 +19,9 @@ PLAIN = ("builtins", "time", "math")
 """Those without functions written in Python."""
 SEPARATORS = "\x1e\x1f"
 MOST = 200
+ONLY_AST = 0x400
+"""Of `ast`, which is not imported: whatever is, a script could not have of its own any more."""
+SCOPES = ("FunctionDef", "AsyncFunctionDef", "ClassDef", "Lambda")
 
 
 def begin(report: int, nonce: str) -> None:
@@ -31,9 +33,12 @@ def begin(report: int, nonce: str) -> None:
     top = os.getcwd() + os.sep
     result, words = sys.argv[1], sys.argv[2:]
     codes: list[CodeType] = []
+    stores: dict[str, set[str]] = {}
+    main = vars(sys.modules["__main__"])
+    first = dict(main)
     ended, through = "raised", None
     try:
-        _run(words, codes)
+        _run(words, codes, stores)
         ended = "end"
     except SystemExit as stop:
         ended, through = "exit", stop.__traceback__
@@ -43,7 +48,8 @@ def begin(report: int, nonce: str) -> None:
             by = _passed(through or sys.exc_info()[2], top)
             files = [path for path in map(_file_of, list(sys.modules.values())) if path]
             own = sorted({path[len(top) :] for path in files if path.startswith(top)})
-            found = [*_patched(before), *_redefined("__main__", codes)]
+            found = [*_patched(before), *_redefined("__main__", main, codes)]
+            found += ["__main__." + each for each in _put_in(main, first, codes, stores)]
             found += _redirected(streams, place)
             found += _modules(top)  # last: a candidate may have as many as it likes
             searched = sorted({path + os.sep for path in map(os.path.abspath, sys.path)})
@@ -53,8 +59,8 @@ def begin(report: int, nonce: str) -> None:
             write(report, SEPARATORS[0].join(parts).encode("utf-8", "replace"))
 
 
-def _run(words: "list[str]", codes: "list[CodeType]") -> None:
-    """What the interpreter does with these arguments."""
+def _run(words: "list[str]", codes: "list[CodeType]", stores: "dict[str, set[str]]") -> None:
+    """What the interpreter does with these arguments; a script's code is noted before it runs."""
     sets_path = not (sys.flags.isolated or getattr(sys.flags, "safe_path", False))
     if words[0] == "-m":
         import runpy
@@ -69,8 +75,13 @@ def _run(words: "list[str]", codes: "list[CodeType]") -> None:
     if sets_path:
         sys.path[0] = os.path.dirname(os.path.realpath(script))
     with open(script, "rb") as file:
-        code = compile(file.read(), script, "exec", dont_inherit=True)
+        text = file.read()
+    code = compile(text, script, "exec", dont_inherit=True)
     codes.append(code)
+    try:
+        _note_stores(compile(text, script, "exec", ONLY_AST, dont_inherit=True), stores)
+    except RecursionError:  # it may set any name
+        stores["*"] = set()
     module = vars(sys.modules["__main__"])
     module["__file__"] = os.path.abspath(script) if sys.version_info >= (3, 9) else script
     module["__spec__"] = None
@@ -101,7 +112,7 @@ def _place() -> "tuple[int, ...]":
 def _redirected(streams: "list[object]", place: "tuple[int, ...]") -> "list[str]":
     """What of the output is not as it was."""
     now = _streams()
-    same = len(now) == len(streams) and all(map(is_, now, streams))
+    same = len(now) == len(streams) and all(now[k] is each for k, each in enumerate(streams))
     found = [] if same else ["sys.stdout"]
     return found if _place() == place else [*found, "standard output"]
 
@@ -188,20 +199,98 @@ def _modules(top: str) -> "list[str]":
         except (AttributeError, ImportError, OSError, SyntaxError, ValueError):
             continue
         if code is not None:
-            found += [each + "@" + path[len(top) :] for each in _redefined(name, [code])]
+            found += [
+                each + "@" + path[len(top) :] for each in _redefined(name, vars(module), [code])
+            ]
     return found
 
 
-def _redefined(name: str, codes: "list[CodeType]") -> "list[str]":
+def _redefined(name: str, values: "dict[str, object]", codes: "list[CodeType]") -> "list[str]":
     """Functions that a module's own text defines, and that are others now."""
     defined: dict[str, list[CodeType]] = {}
     for code in codes:
         for each in code.co_consts:
             if isinstance(each, CodeType) and each.co_name.isidentifier():
                 defined.setdefault(each.co_name, []).append(each)
-    values = vars(sys.modules[name])
     return [
         name + "." + each
         for each, known in defined.items()
-        if isinstance(values.get(each), FunctionType) and values[each].__code__ not in known
+        if isinstance(now := values.get(each), FunctionType) and now.__code__ not in known
     ]
+
+
+def _note_stores(tree: object, stores: "dict[str, set[str]]") -> None:
+    """Which globals a script's own text sets: each with what it imports there, or with ""."""
+    waiting = [(tree, True)]
+    while waiting:
+        node, outer = waiting.pop()
+        kind = type(node).__name__
+        if kind == "Global" or outer:
+            for name, source in _stored(kind, node):
+                stores.setdefault(name, set()).add(source)
+        for field in getattr(node, "_fields", ()):
+            value = getattr(node, field, None)
+            inner = value if isinstance(value, list) else [value]
+            waiting += [(each, outer and kind not in SCOPES) for each in inner]
+
+
+def _stored(kind: str, node: object) -> "list[tuple[str, str]]":
+    """The names that one node sets by itself."""
+    names = getattr(node, "names", ())
+    if kind == "Global":
+        return [(each, "") for each in names]
+    if kind == "Import":
+        dotted = [each for each in names if each.asname and "." in each.name]
+        return [
+            (each.asname or each.name.partition(".")[0], "" if each in dotted else each.name)
+            for each in names
+        ]
+    if kind == "ImportFrom":
+        module = getattr(node, "module", None)
+        known = module in WATCHED and not getattr(node, "level", 0)
+        return [
+            (each.asname or each.name, f"{module}:{each.name}" if known else "") for each in names
+        ]
+    if kind == "Name":
+        stored = type(getattr(node, "ctx", None)).__name__ != "Load"
+        return [(getattr(node, "id", ""), "")] if stored else []
+    found = getattr(node, "rest", None) or getattr(node, "name", None)
+    if kind == "alias":  # of the import above it
+        return []
+    return [(found, "")] if isinstance(found, str) else []
+
+
+def _put_in(
+    main: "dict[str, object]",
+    first: "dict[str, object]",
+    codes: "list[CodeType]",
+    stores: "dict[str, set[str]]",
+) -> "list[str]":
+    """Globals of the script that hide a builtin it uses, or that are not what it imported."""
+    own = first["__builtins__"]
+    builtin = vars(own) if isinstance(own, ModuleType) else own
+    assert isinstance(builtin, dict)
+    hides = {each for code in codes for each in _names(code)} & set(builtin) & set(main)
+    hides -= {*stores, *first, *(main if "*" in stores else ())}
+    other = [
+        each
+        for each, sources in stores.items()
+        if each in main and sources and "" not in sources
+        if not any(main[each] is _imported(source) for source in sources)
+    ]
+    if main.get("__builtins__") is not own:
+        other.append("__builtins__")
+    return sorted([*hides, *other])
+
+
+def _names(code: CodeType) -> "set[str]":
+    inner = [_names(each) for each in code.co_consts if isinstance(each, CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+def _imported(source: str) -> object:
+    """What `import MODULE` (or of MODULE:NAME, `from MODULE import NAME`) now gives."""
+    module, _, name = source.partition(":")
+    if name:
+        return getattr(sys.modules.get(module), name, None)
+    return sys.modules.get(module.partition(".")[0])

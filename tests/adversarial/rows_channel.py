@@ -222,6 +222,28 @@ ROWS = [
         'os.dup2(kept, 1)\\nSTEP = {step}")\n',
     ),
     Row(
+        "B4h",
+        "put another print into the main module",
+        "inside",
+        code(
+            f"import sys\nTRUE = print\nsys.modules['__main__'].print = lambda *_: TRUE({LIE!r})\n"
+        ),
+        PATCHED,
+        twin='change("src/solve.py", "STEP = 10", "import sys\\n'
+        "sys.modules['__main__'].solver = 'mine'\\nprint = None\\nSTEP = {step}\")\n",
+    ),
+    Row(
+        "B4i",
+        "put another json into the main module",
+        "inside",
+        code(
+            "import sys, types\n"
+            f"sys.modules['__main__'].json = types.SimpleNamespace(dumps=lambda _: {LIE!r})\n"
+        ),
+        PATCHED,
+        twin='change("src/solve.py", "STEP = 10", "json = None\\nSTEP = {step}")\n',
+    ),
+    Row(
         "B5",
         "an answer with a lying __eq__, to a scorer in another process",
         "piped",

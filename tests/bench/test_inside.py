@@ -23,6 +23,7 @@ from selfimprove.room.channels import Pipe, handed_over
 
 HELPER = "def check(x):\n    return x\n\n\ndef stop():\n    raise SystemExit(0)\n"
 
+MAIN = "import sys; sys.modules['__main__']"
 OUT = "import contextlib, io, os, sys"
 
 
@@ -129,6 +130,13 @@ def test_a_module_is_run_too(tmp_path: Path) -> None:
         (f"{OUT}; contextlib.redirect_stdout(io.StringIO()).__enter__()", "runtime_patched"),
         (f"{OUT}\nwith contextlib.redirect_stdout(io.StringIO()):\n    print(1)", ""),
         (f"{OUT}; kept = os.dup(1); os.dup2(2, 1); print(1, flush=True); os.dup2(kept, 1)", ""),
+        (f"{MAIN}.print = lambda *_: 0", "runtime_patched"),
+        (f"{MAIN}.json = candidate = 5", "runtime_patched"),
+        (f"{MAIN}.helper = 5", "runtime_patched"),
+        (f"{MAIN}.clock = lambda: 1", "runtime_patched"),
+        (f"{MAIN}.__builtins__ = {{}}", "runtime_patched"),
+        (f"{MAIN}.clock = 5; sys.modules['__main__'] = sys", "runtime_patched"),
+        (f"{MAIN}.unused = {MAIN[12:]}.sorted = {MAIN[12:]}.max = 5", ""),
         ("import candidate; candidate.mine = lambda: 1", ""),
         ("import warnings; warnings.showwarning = lambda *_: None", ""),
         (
@@ -138,7 +146,14 @@ def test_a_module_is_run_too(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_candidate_does(tmp_path: Path, candidate: str, technique: str) -> None:
-    script = "import json, helper, candidate\nopen('result', 'w').write('5')\n"
+    script = (
+        "import json, helper, os.path as path, xml.dom\n"
+        "from time import perf_counter as clock\n"
+        "import candidate\n"
+        "max = 5\n"
+        "open('result', 'w').write('5')\n"
+        "if clock() < 0: print(json.dumps(path, max))\n"
+    )
     assert Ran(tmp_path, script, candidate).technique() == technique
 
 
@@ -180,6 +195,34 @@ def test_a_script_that_the_candidate_always_ends_is_fine(tmp_path: Path) -> None
     known = learnt(ran.told, None)
     assert known.ended_by == ["candidate.py", "main.py"]
     assert ran.technique(known) == ""
+
+
+def test_a_script_may_have_modules_of_any_name(tmp_path: Path) -> None:
+    for name in ("ast", "dis", "opcode", "operator", "hashlib"):
+        (tmp_path / f"{name}.py").write_text("own = True\n")
+    ran = Ran(tmp_path, "import ast, dis, opcode, hashlib\nast.own and dis.own and opcode.own\n")
+    assert ran.done.returncode == 0
+
+
+def test_a_script_may_set_its_own_names(tmp_path: Path) -> None:
+    script = (
+        "from helper import *\n"
+        "try:\n    import nothing_like_it as json\nexcept ImportError:\n    import json\n"
+        "import time, xml.dom, os.path as path, json.encoder as encoder\n"
+        "from time import time, sleep as print\n"
+        "def sum(x): return x\n"
+        "def load():\n    global re, len\n    import re\n    len = 5\n"
+        "class Mine:\n    import csv\n    map = filter\n"
+        "load(); print(0); sum(len)\n"
+        "for any in map(str, [1]): del any\n"
+        "import candidate; del candidate\n"
+        "try: 1 / 0\nexcept ZeroDivisionError as hash: pass\n"
+        "match [3]:\n    case [ord]: ord + 1\n"
+        f"repr({'1 + ' * 900} 1)\n"
+    )
+    assert Ran(tmp_path, script).technique() == ""
+    ran = Ran(tmp_path, f"sum = {'1 + ' * 2500} 1\nrepr(sum)\n")
+    assert ran.technique() == "" or "RecursionError" in ran.done.stderr
 
 
 @pytest.mark.parametrize("does", ["os.close(1)", "sys.stdout.close()", "sys.stdout.detach()"])
