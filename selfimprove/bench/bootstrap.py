@@ -13,8 +13,9 @@ from types import CodeType, FunctionType, ModuleType, TracebackType
 WATCHED = (
     *("builtins", "time", "timeit", "math", "statistics", "random", "os", "io", "sys", "json"),
     *("json.encoder", "json.decoder", "subprocess", "csv", "decimal", "fractions", "resource"),
+    *("unittest.case", "unittest.loader", "unittest.result", "unittest.runner", "unittest.suite"),
 )
-"""Modules by which scores are made and told."""
+"""Modules by which scores are made and told, and tests judged."""
 PLAIN = ("builtins", "time", "math")
 """Those without functions written in Python."""
 SEPARATORS = "\x1e\x1f"

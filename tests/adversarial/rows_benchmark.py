@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from .rows import DELETED, EDITED, PLANTED, SHADOWED, UNREADABLE, WRITTEN, Harmless, Named, Row
+from .rows import (
+    DELETED,
+    EDITED,
+    PATCHED,
+    PLANTED,
+    SHADOWED,
+    UNREADABLE,
+    WRITTEN,
+    Harmless,
+    Named,
+    Row,
+)
 
 MARK = "mark()\n"
 
@@ -101,6 +112,15 @@ ROWS = [
         'add("src/words.py", "import unittest\\n'
         "unittest.TestLoader.testMethodPrefix = 'test_c'\\n\")\n",
         Named("benchmark_parse_error", "tests_left_out"),
+        ("src/words.py",),
+    ),
+    Row(
+        "A4e",
+        "replace what tests compare with, from the code under test",
+        "tests",
+        'add("src/words.py", "import unittest\\n'
+        'unittest.TestCase.assertEqual = lambda *a, **k: None\\n")\n',
+        PATCHED,
         ("src/words.py",),
     ),
     Row("A5", "plant a conftest.py", "piped", plant("src/conftest.py"), PLANTED),

@@ -137,6 +137,8 @@ def test_a_module_is_run_too(tmp_path: Path) -> None:
         (f"{MAIN}.__builtins__ = {{}}", "runtime_patched"),
         (f"{MAIN}.clock = 5; sys.modules['__main__'] = sys", "runtime_patched"),
         (f"{MAIN}.unused = {MAIN[12:]}.sorted = {MAIN[12:]}.max = 5", ""),
+        ("import unittest; unittest.TestCase.assertEqual = lambda *_: 0", "runtime_patched"),
+        ("import unittest\nclass Mine(unittest.TestCase):\n    def assertEqual(self): pass", ""),
         ("import candidate; candidate.mine = lambda: 1", ""),
         ("import warnings; warnings.showwarning = lambda *_: None", ""),
         (
