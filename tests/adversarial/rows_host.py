@@ -23,7 +23,8 @@ ROWS = [
         "for pid in [int(n) for n in os.listdir('/proc') if n.isdigit()]:\n"
         "    attempt(lambda: open(f'/proc/{pid}/mem', 'wb').write(b'x'))\n"
         "pid = int(Path(sys.argv[1], 'orchestrator').read_text())\n"
-        "if pid not in (os.getpid(), os.getppid()):  # a room numbers its own\n"
+        "seen = Path(f'/proc/{pid}/cmdline')  # a room numbers its own processes\n"
+        "if not seen.exists() or b'py' in seen.read_bytes() and b'villain' not in seen.read_bytes():\n"
         "    attempt(os.kill, pid, signal.SIGKILL)\n"
         "mark()\n",
         Harmless(),
