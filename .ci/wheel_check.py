@@ -102,7 +102,15 @@ def check_contents(wheel: Path) -> None:
 def install(wheel: Path, env: Path) -> Path:
     """The wheel and what it asks for, in an environment without the checkout."""
     venv.create(env, with_pip=True)
-    pip = [env / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [
+        env / "bin/python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-compile",
+    ]
     run([*pip, wheel], env)
     return env / "bin/selfimprove"
 

@@ -72,7 +72,7 @@ def test_a_disk_that_fills_up(machine: Machine, target: Repository, at: int) -> 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("at", [1, 12, *range(4, 160, 7)])
+@pytest.mark.parametrize("at", [1, 12, *range(4, WRITES, 21)])
 def test_a_disk_that_fills_up_anywhere(machine: Machine, target: Repository, at: int) -> None:
     fills_up(machine, target, at)
 
