@@ -257,8 +257,8 @@ ROWS = [
         "steps",
         add(
             "src/make.py",
-            "import os, shutil\nos.makedirs('/tmp/new')\nshutil.copytree('.', '/tmp/new/all')\n"
-            "os.remove('score.py')\nos.symlink('/tmp/new/all/score.py', 'score.py')\n"
+            "import os, shutil\nnew = os.environ.get('TMPDIR', '/tmp') + '/new'\nshutil.copytree('.', new)\n"
+            "os.remove('score.py')\nos.symlink(new + '/score.py', 'score.py')\n"
             f"open('score.py', 'w').write({FAKE!r})\n",
         ),
         WRITTEN,

@@ -249,8 +249,9 @@ def printing(script: str, **settings: Any) -> Stage:
 
 
 STEPS = """
-python3 src/make.py > /tmp/made
-python3 score.py /tmp/made
+made="${TMPDIR:-/tmp}/made"
+python3 src/make.py > "$made"
+python3 score.py "$made"
 """
 """The candidate runs before a sealed script that judges what it made."""
 SCORE = """
@@ -278,7 +279,7 @@ open(os.environ.get("TMPDIR", "/tmp") + "/up", "w").write("1")
 while True:
     time.sleep(1)
 """
-READY = "test -e ${TMPDIR:-/tmp}/up"
+READY = 'test -e "${TMPDIR:-/tmp}/up"'
 SERVED = """
 printf '{"score": %s, "parts": 1}\\n' "$(cat src/value)" > "$1"
 """
