@@ -14,6 +14,7 @@ from pathlib import Path
 from selfimprove.errors import ToolError
 from selfimprove.process import Child, run_child
 from selfimprove.proctree import LINUX
+from selfimprove.vcs.overlayfs import is_whiteout
 
 RESULT_CAP = 8 << 20
 
@@ -152,8 +153,7 @@ def strip_whiteouts(layer: Path) -> None:
     for folder, _, names in os.walk(layer):
         for name in names:
             path = Path(folder, name)
-            found = path.lstat()
-            if stat.S_ISCHR(found.st_mode) and found.st_rdev == 0:
+            if is_whiteout(path.lstat()):
                 path.unlink()
 
 

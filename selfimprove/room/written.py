@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from selfimprove.room.job import Layered
+from selfimprove.vcs.overlayfs import is_opaque
 from selfimprove.vcs.patterns import ancestors
 
 _CHUNK = 1 << 20
@@ -49,7 +50,7 @@ class Sealed:
                 path = prefix + entry.name
                 seen = entry.stat(follow_symlinks=False)
                 if path in self.folders and stat.S_ISDIR(seen.st_mode):
-                    if _is_opaque(entry.path):
+                    if is_opaque(entry.path):
                         yield from self._gone(upper, path, stack)
                     folders.append(f"{path}/")
                 elif path in self.folders:
@@ -104,11 +105,3 @@ def _equal(one: Path, other: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-def _is_opaque(folder: str) -> bool:
-    """Whether, in an overlay's upper layer, it replaces a folder instead of adding to it."""
-    try:
-        return os.getxattr(folder, "user.overlay.opaque", follow_symlinks=False) == b"y"
-    except OSError:
-        return False

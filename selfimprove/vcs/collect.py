@@ -15,6 +15,7 @@ from selfimprove.vcs.fill import lfs_paths
 from selfimprove.vcs.git import failed
 from selfimprove.vcs.importing import Import, NewCommit, importing
 from selfimprove.vcs.names import is_dot_git
+from selfimprove.vcs.overlayfs import is_opaque, is_whiteout
 from selfimprove.vcs.patterns import ancestors
 from selfimprove.vcs.quarantine import Quarantine, Seen
 from selfimprove.vcs.snapshots import blob_id
@@ -177,10 +178,10 @@ def _look(entry: os.DirEntry[str], path: str, found: _Found, layer: bool) -> boo
             found.odd.append(Odd(path, f"{path!r}: a repository inside the tree"))
     elif entry.is_dir(follow_symlinks=False):
         found.folders.add(path)
-        if layer and _is_opaque(entry.path):
+        if layer and is_opaque(entry.path):
             found.hidden.add(path)
         return True
-    elif layer and _is_whiteout(entry):
+    elif layer and is_whiteout(entry.stat(follow_symlinks=False)):
         found.hidden.add(path)
     elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
         seen = entry.stat(follow_symlinks=False)
@@ -190,20 +191,6 @@ def _look(entry: os.DirEntry[str], path: str, found: _Found, layer: bool) -> boo
     else:
         found.odd.append(Odd(path, f"{path!r}: neither a file, a folder nor a symlink"))
     return False
-
-
-def _is_whiteout(entry: os.DirEntry[str]) -> bool:
-    """Whether it marks, in an overlay's upper layer, what was deleted."""
-    seen = entry.stat(follow_symlinks=False)
-    return stat.S_ISCHR(seen.st_mode) and seen.st_rdev == 0
-
-
-def _is_opaque(folder: str) -> bool:
-    """Whether, in an overlay's upper layer, it replaces a folder instead of adding to it."""
-    try:
-        return os.getxattr(folder, "user.overlay.opaque", follow_symlinks=False) == b"y"
-    except OSError:
-        return False
 
 
 def _listed(folder: Path, prefix: str, odd: list[Odd]) -> list[os.DirEntry[str]]:
