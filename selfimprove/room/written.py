@@ -44,11 +44,14 @@ class Sealed:
         folders = [""]
         while folders:
             prefix = folders.pop()
-            with os.scandir(upper / prefix) as found:
-                entries = list(found)
-            for entry in entries:
+            try:
+                with os.scandir(upper / prefix) as found:
+                    entries = [(entry, entry.stat(follow_symlinks=False)) for entry in found]
+            except OSError:  # made so that nobody can look: none of it is as it was
+                yield from (each for each in self.paths if each.startswith(prefix))
+                continue
+            for entry, seen in entries:
                 path = prefix + entry.name
-                seen = entry.stat(follow_symlinks=False)
                 if path in self.folders and stat.S_ISDIR(seen.st_mode):
                     if is_opaque(entry.path):
                         yield from self._gone(upper, path, stack)
