@@ -6,9 +6,17 @@ import json
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_serializer
-from pydantic_core import ErrorDetails
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetJsonSchemaHandler,
+    ValidationError,
+    model_serializer,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, ErrorDetails
 
+from selfimprove.contracts.attribute_docs import attribute_docs
 from selfimprove.errors import ContractError
 
 Sha256 = str
@@ -38,8 +46,8 @@ class Record(BaseModel):
 
     model_config = ConfigDict(
         frozen=True,
+        defer_build=True,
         extra="forbid",
-        use_attribute_docstrings=True,
         allow_inf_nan=False,
         ser_json_inf_nan="null",
     )
@@ -52,6 +60,18 @@ class Record(BaseModel):
             if written.get(name) in (None, [], {}, (), ""):
                 written.pop(name, None)
         return written
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        schema = handler(core_schema)
+        properties = handler.resolve_ref_schema(schema).get("properties", {})
+        for name, said in attribute_docs(cls).items():
+            written = cls.model_fields[name].alias or name if name in cls.model_fields else name
+            if written in properties:
+                properties[written].setdefault("description", said)
+        return schema
 
     def document(self) -> dict[str, Any]:
         """This record as plain JSON values, fields in contract order."""

@@ -114,6 +114,8 @@ def _levels(axes: Axes, history: ScoreHistory, view: View) -> None:
 
 
 def _attempts(axes: Axes, history: ScoreHistory, view: View) -> None:
+    from numpy import array
+
     for family in history.families:
         colour, marker = _look(history, family)
         shown = [
@@ -124,8 +126,8 @@ def _attempts(axes: Axes, history: ScoreHistory, view: View) -> None:
             if not chosen:
                 continue
             axes.scatter(
-                [view.x_of(a) for a, _ in chosen],
-                [view.inside(score) for _, score in chosen],
+                array([view.x_of(a) for a, _ in chosen]),  # thousands, and lists are looked through
+                array([view.inside(score) for _, score in chosen]),
                 s=view.marker_size * (2.0 if wins else 1.0),
                 marker=marker,
                 facecolor=colour,

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
+
 from selfimprove.contracts.base import Record
 from selfimprove.contracts.benchmark import BenchmarkResult
 from selfimprove.contracts.history import HistoryRecord
@@ -40,9 +42,18 @@ def read_rows(root: Layout, path: str, record: type[R]) -> list[R]:
     file = root.root / path
     if not file.is_file():
         return []
+    data = file.read_bytes()
     try:
-        rows: Any = json.loads(file.read_bytes())
-    except ValueError as error:
+        return TypeAdapter(list[record]).validate_json(data)  # type: ignore[valid-type]
+    except ValidationError:
+        return _told(data, file, record)
+
+
+def _told(data: bytes, file: Path, record: type[R]) -> list[R]:
+    """Read rows one by one, for the words of what does not fit; raises ContractError."""
+    try:
+        rows: Any = json.loads(data)
+    except (ValueError, RecursionError) as error:
         raise ContractError(f"{file}: not JSON: {error}", _REBUILD) from None
     if not isinstance(rows, list):
         raise ContractError(f"{file}: it should be a list of rows", _REBUILD)

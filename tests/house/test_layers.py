@@ -8,9 +8,9 @@ from .source import PACKAGE, Import, imports, modules
 
 # From the ground up. Rooms of one line do not know each other; each may use every line above it.
 LAYERS = """
-errors
+errors syntax
 contracts
-words names places expressions markdown syntax resources deathwatch proctree redaction
+words names places expressions markdown resources deathwatch proctree redaction
 outputs
 ideas harness process
 config goalfile
