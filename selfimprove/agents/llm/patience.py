@@ -118,7 +118,8 @@ class PatientModel(WrapperModel):
             whole = response.finish_reason is not None and response.state == "complete"
         finally:
             if opened is not None:
-                self._call.meter.charge(_tokens(opened, messages, whole=whole))
+                worst = most_tokens(messages, parameters)
+                self._call.meter.charge(_tokens(opened, messages, None if whole else worst))
             if self._call.tab is not None:
                 self._call.tab.settle(self._call.meter.usage(0))
         if not whole:
@@ -155,16 +156,20 @@ class PatientModel(WrapperModel):
         return pause if time.monotonic() + pause < self._call.until else None
 
 
-def _tokens(stream: StreamedResponse, messages: list[ModelMessage], *, whole: bool) -> Tokens:
-    """What a request cost: as its provider counted, or estimated where that came not through."""
+def _tokens(stream: StreamedResponse, messages: list[ModelMessage], cut: int | None) -> Tokens:
+    """What a request cost: as its provider counted, or estimated where that came not through.
+
+    `cut` is what the request may have come to at most where its answer broke off: what was read is
+    then booked at that, so that a budget holds.
+    """
     used = stream.usage
     read, written = used.input_tokens, used.output_tokens
-    if not whole:
+    if cut is not None:
         parts = stream.get().parts
         said = sum(len(str(getattr(part, "content", ""))) + len(_arguments(part)) for part in parts)
         written = max(written, estimated(said))
     if not read:
-        read = estimated(sum(map(len, _texts(messages))))
+        read = cut or estimated(sum(map(len, _texts(messages))))
     return Tokens(read, written, used.cache_read_tokens, used.cache_write_tokens)
 
 

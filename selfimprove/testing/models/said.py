@@ -68,6 +68,16 @@ class Tokens:
         return self.input + self.cache_read + self.cache_write
 
 
+@dataclass(frozen=True)
+class Booking:
+    """What one answer cost."""
+
+    turn: Turn
+    tokens: int
+    """Read and written, together."""
+    usd: float
+
+
 @dataclass
 class Ledger:
     """What a server has counted; safe to use from its threads."""
@@ -83,11 +93,18 @@ class Ledger:
     cache_write_tokens: int = 0
     usd: float = 0.0
     turns: list[tuple[Turn, Tokens]] = field(default_factory=list)
+    bookings: list[Booking] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def book(self, turn: Turn, tokens: Tokens, output: int) -> None:
         """Book one answer."""
         price = self.prices
+        usd = (
+            price.input * tokens.input
+            + price.output * output
+            + price.cache_read * tokens.cache_read
+            + price.cache_write * tokens.cache_write
+        ) / 1e6
         with self.lock:
             self.calls += 1
             self.input_tokens += tokens.total
@@ -95,10 +112,8 @@ class Ledger:
             self.cache_read_tokens += tokens.cache_read
             self.cache_write_tokens += tokens.cache_write
             self.turns.append((turn, tokens))
-            self.usd += price.input * tokens.input / 1e6
-            self.usd += price.output * output / 1e6
-            self.usd += price.cache_read * tokens.cache_read / 1e6
-            self.usd += price.cache_write * tokens.cache_write / 1e6
+            self.bookings.append(Booking(turn, tokens.total + output, usd))
+            self.usd += usd
 
 
 def text_of(content: str | list[dict[str, Any]] | None) -> str:

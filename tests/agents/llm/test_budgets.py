@@ -21,10 +21,11 @@ from selfimprove.app.budget import with_recorded_budget
 from selfimprove.contracts.agent import Usage
 from selfimprove.contracts.settings import ModelPrice, Settings
 from selfimprove.testing import a_request
-from selfimprove.testing.models import Hang, Prices, Say, Turn
+from selfimprove.testing.models import Cut, Hang, Prices, Say, Turn
 from selfimprove.testing.models.brains import answering, calling, lowering, playing, setting
 from selfimprove.testing.models.server import MODEL
 from selfimprove.testing.rehearsal import Rehearsal
+from selfimprove.testing.spending import played
 from selfimprove.testing.workspaces import make_workspace
 
 from .conftest import Serve
@@ -154,3 +155,28 @@ def test_a_killed_run_books_the_worst_case_of_its_open_request(
         server.ledger.input_tokens + server.ledger.output_tokens + tab.reserved.tokens
     )
     assert totals["usd"] == pytest.approx(server.ledger.usd + tab.reserved.usd)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", range(1, 9))
+def test_a_budget_drawn_at_random_holds_by_the_servers_count(tmp_path: Path, number: int) -> None:
+    """`python benchmarks/budgets.py` plays a hundred of them."""
+    run = played(number, tmp_path)
+    assert run.spent <= run.cap
+    assert run.agrees
+    assert run.status in ("budget", "max_iterations")
+
+
+def test_what_broke_off_before_it_was_counted_is_booked_at_the_most_it_can_have_been(
+    serve: Serve, tmp_path: Path
+) -> None:
+    server = serve(playing(critic=reading), prices=PRICES, trouble={2: Cut()}.get)
+    space = make_workspace(tmp_path, {"a.py": "A = 1\n" * 500}, writable=False)
+    settings = Settings(prices={MODEL: ModelPrice(**PRICE)})
+    request = a_request("critic").model_copy(update={"prompt": "Round 1; you are critic_1."})
+    usage = ModelAgent("openai", MODEL, settings).ask(request, space).usage
+    assert server.ledger.cut == 1
+    assert usage.counted == server.ledger.calls
+    paid = server.ledger.input_tokens + server.ledger.output_tokens
+    assert paid < usage.tokens < 2 * paid
+    assert usage.usd >= server.ledger.usd
