@@ -6,8 +6,9 @@
 In each round but the last three scripted executors write notes that nothing reads; in the last one
 of them makes the work 15% (noise) or 20% (timing) less. `timing` measures how long a loop takes
 while a second process burns the other core for random stretches of time. It asks for gains of more
-than 2% (`min_effect`), as a stopwatch deserves: with none, one round in twenty may err. Every
-measurement is a process of its own in its own tree, as in any run.
+than 2% (`min_effect`), as a stopwatch deserves, and lets one round in a hundred err (`alpha` 0.01):
+at the default of 0.05 one in twenty may, and this plays twenty. Every measurement is a process of
+its own in its own tree, as in any run.
 
 Exits with 1 where more no-ops were merged than may be (2 of 30 rounds with noise, none with
 timing) or the gain was not.
@@ -67,11 +68,12 @@ class Case:
     rounds: int
     loaded: bool
     min_effect: float
+    alpha: float
 
 
 CASES = {
-    "noise": Case(NOISE, gain=0.15, may_merge=2, rounds=30, loaded=False, min_effect=0.0),
-    "timing": Case(TIMING, gain=0.20, may_merge=0, rounds=20, loaded=True, min_effect=0.02),
+    "noise": Case(NOISE, 0.15, may_merge=2, rounds=30, loaded=False, min_effect=0.0, alpha=0.05),
+    "timing": Case(TIMING, 0.20, may_merge=0, rounds=20, loaded=True, min_effect=0.02, alpha=0.01),
 }
 
 
@@ -107,6 +109,7 @@ def played(case: Case, rounds: int, folder: Path) -> tuple[State, Watch]:
     files |= {f"src/notes_{place}": "0\n" for place in range(3)}
     settings: dict[str, Any] = {"number_of_agents": 3, "sandbox.mode": "auto", "patience": 1000}
     settings["significance.min_effect"] = case.min_effect
+    settings["significance.alpha"] = case.alpha
     goal = goal_text("python3 bench.py")
     play = rehearse(folder, files, goal, settings, planner=plan, executor=set_numbers)
     watch = Watch()
