@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from selfimprove.app.common import say
+from selfimprove.app.migrating import finished
 from selfimprove.errors import ConfigError
 from selfimprove.names import record_ref
 from selfimprove.places import private_of, quarantine_of, root_of
@@ -20,11 +21,18 @@ if TYPE_CHECKING:
     from selfimprove.app.options import RunOptions
 
 
+def layout_of(options: RunOptions) -> Layout:
+    """Where the record of the run lies, or will."""
+    if options.root:
+        return Layout(options.root.absolute())
+    return Layout(root_of(open_target(options.repo).top, options.topic))
+
+
 def bring_back(options: RunOptions) -> None:
     """Restore the root where it is lost; raises ConfigError where there never was a run."""
     target = open_target(options.repo)
-    place = options.root.absolute() if options.root else root_of(target.top, options.topic)
-    layout = Layout(place)
+    layout = layout_of(options)
+    finished(layout)
     if layout.journal.is_dir():
         return
     if not kept(target.git, options.topic):

@@ -19,8 +19,9 @@ from selfimprove.app.common import (
     write_settings,
 )
 from selfimprove.app.detach import detach
+from selfimprove.app.migrating import finished, migrating
 from selfimprove.app.plan import dry_run
-from selfimprove.app.restoring import bring_back
+from selfimprove.app.restoring import bring_back, layout_of
 from selfimprove.contracts.base import utc_now
 from selfimprove.contracts.settings import Limit
 from selfimprove.deps import Deadline
@@ -46,9 +47,15 @@ RUN_ROLES = ("researcher", "planner", "architect", "critic", "executor")
 
 
 def run(options: RunOptions) -> int:
-    """Start or continue a run until a stop condition."""
+    """Start or continue a run until a stop condition; migrates a record of an earlier version."""
     if sys.platform == "win32":
         raise TargetError("Windows itself is not supported", "run selfimprove within WSL2")
+    root = layout_of(options)
+    finished(root)
+    return migrating(root, lambda: _run(options))
+
+
+def _run(options: RunOptions) -> int:
     site = with_environment(open_site(where(options), run_flags(options)))
     for warning in (*site.config.warnings, *site.target.notes, *beginning(site)):
         say(warning)

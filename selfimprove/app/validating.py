@@ -11,6 +11,7 @@ from selfimprove.names import RefNames, tag
 from selfimprove.safekeeping import stored_findings
 from selfimprove.store.archive import read_anchor
 from selfimprove.store.layout import Layout
+from selfimprove.store.migrating import is_old
 from selfimprove.store.rebuild import findings, segments
 from selfimprove.store.record import load_state
 from selfimprove.store.state import State
@@ -25,6 +26,8 @@ def all_findings(root: Layout, repo: Path) -> list[str]:
     The record of a run can be looked at apart from its target: then there are no refs to compare.
     """
     found = findings(root)
+    if found and is_old(root):
+        return [f"{root.root}: written by an earlier version: `validate --rebuild` migrates it"]
     if found:
         return found  # a record that is not sound cannot say which refs there should be
     state = load_state(root)

@@ -49,8 +49,13 @@ def command(where: Where, rebuild: bool, as_json: bool) -> int:
 
 def _rebuilt(layout: Layout) -> list[str]:
     """Rebuild under the lock: a living run writes these documents itself."""
+    from selfimprove.app.migrating import finished, migrating
     from selfimprove.store.lock import held
     from selfimprove.store.rebuild import rebuild
 
-    with held(layout.lock):
-        return rebuild(layout)
+    def work() -> list[str]:
+        with held(layout.lock):
+            return rebuild(layout)
+
+    finished(layout)
+    return migrating(layout, work)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from selfimprove.contracts.envelope import Envelope
+from selfimprove.errors import ContractError
 from selfimprove.store.fold import fold
 from selfimprove.store.journal import last_checkpoint, read_segment, segment_numbers
 from selfimprove.store.layout import Layout
@@ -31,9 +34,21 @@ def load(root: Layout) -> tuple[State, list[Envelope]]:
     last = envelopes(root, numbers[-1])
     saved = last_checkpoint(last)
     if saved is not None:
-        return State.parse(saved, f"{root.segment(numbers[-1])}: checkpoint"), last
+        return _saved(root, numbers[-1], saved), last
     before = _state_before(root, numbers[:-1])
     return fold(last, before), last
+
+
+def _saved(root: Layout, number: int, saved: dict[str, Any]) -> State:
+    """A checkpoint's state; raises ContractError for one that today's fold did not make."""
+    try:
+        return State.parse(saved, f"{root.segment(number)}: checkpoint")
+    except ContractError as error:
+        raise ContractError(
+            error.what,
+            "if an earlier version wrote it, `selfimprove resume` or `validate --rebuild` migrates "
+            "it, on a copy",
+        ) from None
 
 
 def _state_before(root: Layout, numbers: list[int]) -> State:
@@ -42,7 +57,7 @@ def _state_before(root: Layout, numbers: list[int]) -> State:
         found = envelopes(root, numbers[position])
         saved = last_checkpoint(found)
         if saved is not None:
-            state = State.parse(saved, f"{root.segment(numbers[position])}: checkpoint")
+            state = _saved(root, numbers[position], saved)
             later = numbers[position + 1 :]
         elif position == 0:
             state, later = State(), numbers
