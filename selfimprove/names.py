@@ -1,4 +1,4 @@
-"""The refs of a run, by topic, and the names of its agents."""
+"""The refs of a run, by topic, and the names of its agents and messages."""
 
 from __future__ import annotations
 
@@ -47,6 +47,12 @@ def branch(name: str) -> str:
 def tag(name: str) -> str:
     """A tag's full ref."""
     return f"refs/tags/{name}"
+
+
+def parent_of(correlation_id: str) -> str:
+    """The round and step of `round_3/planning/planner_a`; `setup` for what is of no round."""
+    first, *rest = correlation_id.split("/")
+    return "/".join((first, *rest[:1])) if first.startswith("round_") else first
 
 
 def role_of(agent_id: str) -> str:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import ClassVar
 
 from selfimprove.contracts.agent import Usage
 from selfimprove.contracts.base import Record
@@ -66,12 +67,16 @@ class Scope:
 class OpenTab(Record):
     """A question under way: what it has spent, what it may be spending, and whose it is."""
 
+    additions: ClassVar[frozenset[str]] = frozenset({"spec"})
+
     id: str
     about: str
     """The correlation id of its call."""
     session: str
     agent: str
     role: str
+    spec: str = ""
+    """Whom the question is for; empty in a file of before it was told."""
     args_hash: str
     request: str
     """The key that its reply is kept under."""

@@ -159,22 +159,44 @@ class RunTotals(Record):
 
 
 class Span(Record):
-    """One agent call or measurement in run.json."""
+    """One agent call, measurement or other effect in run.json."""
+
+    additions: ClassVar[frozenset[str]] = frozenset({"agent", "spec", "parent", "failed", "usage"})
 
     name: str
     agent: str = ""
+    spec: str = ""
+    """Who was asked, as settings name them: `anthropic:MODEL`, `offline`, `command:WORDS`."""
+    parent: str = ""
+    """The round and the step that it belongs to: `round_3/planning`."""
+    failed: str = ""
+    """Of what kind the failure was, where an agent gave no answer: `timeout`, `refused`, …"""
     round: int
     started_at: str
     duration_s: float
     usage: Usage | None = None
-    additions: ClassVar[frozenset[str]] = frozenset({"usage", "agent"})
+
+
+class CostOfWin(Record):
+    """What an accepted win came to, the rounds without one included."""
+
+    calls: float
+    tokens: float
+    usd: float
 
 
 class RunReport(Record):
     """run.json: totals and the spans of the last rounds."""
 
+    additions: ClassVar[frozenset[str]] = frozenset({"models", "wins", "cost_per_win"})
+
     run_id: str
     totals: RunTotals = Field(default_factory=RunTotals)
+    models: dict[str, RunTotals] = Field(default_factory=dict)
+    """Spec -> what asking whom it names has cost."""
+    wins: int | None = None
+    """Accepted merges so far."""
+    cost_per_win: CostOfWin | None = None
     spans: list[Span] = Field(default_factory=list)
 
 

@@ -94,12 +94,13 @@ def outcome(ask: Ask, answer: Answer) -> Draft:
     if isinstance(answer, AgentFailure):
         result = {
             "agent": ask.request.agent_id,
+            "spec": ask.spec,
             "ok": False,
             "kind": answer.kind,
             "error": answer.message,
         }
         return tool_result(call, result, answer.usage.document() if answer.usage else None)
-    result = {"agent": ask.request.agent_id, "ok": True, "reply": answer.key}
+    result = {"agent": ask.request.agent_id, "spec": ask.spec, "ok": True, "reply": answer.key}
     return tool_result(call, result, answer.reply.usage.document())
 
 
@@ -204,6 +205,7 @@ def why_not(state: State, deps: Deps, ask: Ask) -> str:
         session=ask.request.session_id,
         agent=ask.request.agent_id,
         role=ask.request.role,
+        spec=ask.spec,
         args_hash=payload["args_hash"],
         request=payload["args"]["request"],
     )

@@ -43,7 +43,7 @@ def _booked(state: State, tab: OpenTab, kept: KeptReply | None) -> Generator[Dra
     answered = state.round.answered if state.round else []
     if kept is not None:
         if kept.key not in answered:
-            result: dict[str, Any] = {"agent": tab.agent, "ok": True, "reply": kept.key}
+            result: dict[str, Any] = {**_asked(tab), "ok": True, "reply": kept.key}
             state = yield _result(tab, result, kept.reply.usage)
         return state
     if tab.id in answered:
@@ -52,12 +52,17 @@ def _booked(state: State, tab: OpenTab, kept: KeptReply | None) -> Generator[Dra
     told = "booked is what it had spent" + (
         ", and the worst that its open request may have cost" if open_ else ""
     )
-    result = {"agent": tab.agent, "ok": False, "kind": "lost", "error": told, "reply": tab.id}
+    result = {**_asked(tab), "ok": False, "kind": "lost", "error": told, "reply": tab.id}
     state = yield _result(tab, result, tab.worst)
     spent = tab.worst
     amount = f"{spent.counted} calls, {spent.tokens:,} tokens, ${spent.usd:.4f}"
     message = f"{tab.agent} was being asked when the run was cut off; {told}: {amount}"
     return (yield control(tab.about, "warning", message=message))
+
+
+def _asked(tab: OpenTab) -> dict[str, str]:
+    """Whose question it was, and whom it was for where the tab says so."""
+    return {"agent": tab.agent, **({"spec": tab.spec} if tab.spec else {})}
 
 
 def _result(tab: OpenTab, result: dict[str, Any], usage: Usage) -> Draft:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from selfimprove.contracts.agent import RunReport
+from selfimprove.contracts.agent import CostOfWin, RunReport, RunTotals
 from selfimprove.contracts.base import Record
 from selfimprove.store.state import ExecutorState, PlannerState, Round, State
 
@@ -62,4 +62,18 @@ def with_report(state: State) -> State:
     if state.facts is None:
         return state
     report = RunReport(run_id=state.facts.run_id, totals=state.totals, spans=state.spans)
+    if state.models:  # an old journal does not say who was asked, and folds to what it did then
+        report = changed(
+            report,
+            models=state.models,
+            wins=state.wins_total,
+            cost_per_win=cost_of_win(state.totals, state.wins_total),
+        )
     return changed(state, report=report)
+
+
+def cost_of_win(totals: RunTotals, wins: int) -> CostOfWin | None:
+    """What an accepted win came to; None before the first."""
+    if not wins:
+        return None
+    return CostOfWin(calls=totals.calls / wins, tokens=totals.tokens / wins, usd=totals.usd / wins)

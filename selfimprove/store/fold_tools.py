@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from selfimprove.contracts.agent import Span, Usage
+from selfimprove.contracts.agent import RunTotals, Span, Usage
 from selfimprove.contracts.benchmark import INCUMBENT, Canary, Pair, Sample
 from selfimprove.contracts.envelope import Envelope
-from selfimprove.names import role_of
+from selfimprove.names import parent_of, role_of
 from selfimprove.store.changes import (
     changed,
     round_of,
@@ -62,6 +62,9 @@ def _charged(state: State, envelope: Envelope, payload: Payload) -> State:
         share = f"{step}/{role_of(payload['result'].get('agent', ''))}"
         before = state.round.spent.get(share, Usage(calls=0))
         state = with_round(state, spent={**state.round.spent, share: before.plus(usage)})
+    if spec := payload["result"].get("spec"):
+        cost = state.models.get(spec, RunTotals()).plus(usage)
+        state = changed(state, models={**state.models, spec: cost})
     return changed(state, totals=state.totals.plus(usage))
 
 
@@ -88,14 +91,19 @@ def _paired(state: State, pair: Pair, purpose: str) -> State:
 
 
 def _spanned(state: State, envelope: Envelope, payload: Payload, deed: Deed | None) -> State:
+    asked: Payload = payload["result"] if payload["tool"] == "agent.ask" else {}
     span = Span(
         name=envelope.correlation_id,
-        agent=payload["result"].get("agent", "") if payload["tool"] == "agent.ask" else "",
+        agent=asked.get("agent", ""),
+        spec=asked.get("spec", ""),
+        # an old journal does not say who was asked, and folds to what it did then
+        parent=parent_of(envelope.correlation_id) if state.models else "",
+        failed=asked.get("kind", "") if "spec" in asked else "",
         round=state.number,
         started_at=deed.timestamp if deed else envelope.timestamp,
         duration_s=float(payload.get("metrics", {}).get("duration_s", 0.0)),
         usage=Usage.model_validate(payload["metrics"])
-        if payload["tool"] == "agent.ask" and payload.get("metrics")
+        if asked and payload.get("metrics")
         else None,
     )
     return changed(state, spans=[*state.spans, span][-LAST_SPANS:])

@@ -289,7 +289,7 @@ class Outside(Record):
 class State(Record):
     """Everything the loop knows; a pure fold over the journal."""
 
-    additions: ClassVar[frozenset[str]] = frozenset()
+    additions: ClassVar[frozenset[str]] = frozenset({"models"})
 
     facts: Facts | None = None
     goal_sha256: str = ""
@@ -319,6 +319,8 @@ class State(Record):
     outside: list[Outside] = Field(default_factory=list)
     """The last of such changes."""
     totals: RunTotals = Field(default_factory=RunTotals)
+    models: dict[str, RunTotals] = Field(default_factory=dict)
+    """Spec -> what asking whom it names has cost."""
     spans: list[Span] = Field(default_factory=list)
     report: RunReport | None = None
     """run.json, as of the last round that ended, or the last stop."""

@@ -30,6 +30,7 @@ PAGES = (
     "docs/threats.md",
     "docs/room.md",
     "docs/crashes.md",
+    "docs/records.md",
 )
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 CODE_PATH = re.compile(

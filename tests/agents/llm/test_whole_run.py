@@ -42,7 +42,10 @@ def played(stage: Stage, server: ModelServer, spec: str) -> Rehearsal:
 
 
 def assert_counted(play: Rehearsal, server: ModelServer) -> None:
-    totals = play.document("state/run.json")["totals"]
+    told = play.document("state/run.json")
+    totals = told["totals"]
+    assert list(told["models"].values()) == [totals]
+    assert told["cost_per_win"]["usd"] == totals["usd"] / told["wins"]
     ledger = server.ledger
     assert totals["calls"] == ledger.calls
     assert totals["input_tokens"] == ledger.input_tokens
