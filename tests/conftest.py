@@ -56,7 +56,7 @@ def _guest(homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = homes / str(next(NUMBERS))
     home.mkdir()
     for name in list(os.environ):
-        if name.startswith(("SELFIMPROVE_", "GIT_", "XDG_")):
+        if name.startswith(("SELFIMPROVE_", "GIT_", "XDG_", "OTEL_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv(*UNHURRIED)
     own = {"HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1", "MPLCONFIGDIR": str(homes / "matplotlib")}

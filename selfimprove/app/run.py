@@ -27,10 +27,11 @@ from selfimprove.contracts.settings import Limit
 from selfimprove.deps import Deadline
 from selfimprove.errors import Stopped, TargetError, ToolError
 from selfimprove.loop import Observer
-from selfimprove.process import StopToken, signals_to
+from selfimprove.process import StopToken, base_env, signals_to
 from selfimprove.report.live import JsonLines, PlainLines, View
 from selfimprove.report.sources import read_history, read_reports
 from selfimprove.report.summary import Sources, render
+from selfimprove.report.telemetry import Telemetry, sending
 from selfimprove.safekeeping import Keeper
 from selfimprove.session import Asked, ChartKeeper, Outcome, draw_chart, take_on
 from selfimprove.setup.goal_change import GoalWatch
@@ -68,10 +69,15 @@ def _run(options: RunOptions) -> int:
     if options.detach:
         return detach(site, yes=options.yes)
     stop = StopToken()
-    with signals_to(stop), shown(site, as_json=options.json) as observers:
+    with (
+        signals_to(stop),
+        sending(telemetry(site), say) as tracing,
+        shown(site, as_json=options.json) as observers,
+    ):
+        chart, goal = ChartKeeper(site.layout.root), GoalWatch(site, say)
         asked = Asked(
             confirm=confirmation(yes=options.yes),
-            observers=[*observers, ChartKeeper(site.layout.root), GoalWatch(site, say)],
+            observers=[*observers, *tracing, chart, goal],
             deadline=deadline(options.until, options.for_),
             say=say,
             moved="adopt" if options.adopt else "restore" if options.restore else "",
@@ -80,6 +86,11 @@ def _run(options: RunOptions) -> int:
         with suppress(Stopped):  # the run has ended: a late ^C only hurries its last words
             return hand_over(site, outcome, options)
         return outcome.exit_code
+
+
+def telemetry(site: Site) -> Telemetry:
+    """Where a run's spans go, if anywhere."""
+    return Telemetry(base_env(), site.layout, site.config.settings.redact)
 
 
 def resume(options: RunOptions) -> int:
