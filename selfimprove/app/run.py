@@ -29,7 +29,7 @@ from selfimprove.errors import Stopped, TargetError, ToolError
 from selfimprove.loop import Observer
 from selfimprove.process import StopToken, base_env, signals_to
 from selfimprove.report.live import JsonLines, PlainLines, View
-from selfimprove.report.sources import read_history, read_reports
+from selfimprove.report.sources import read_calibrations, read_history, read_reports
 from selfimprove.report.summary import Sources, render
 from selfimprove.report.telemetry import Telemetry, sending
 from selfimprove.safekeeping import Keeper
@@ -187,5 +187,6 @@ def summary(site: Site, outcome: Outcome) -> str:
             history=read_history(site.layout),
             reports=[report for report in reports if report.status == "merged"],
             patches=patches,
+            calibrations=read_calibrations(site.layout, outcome.state),
         )
     )

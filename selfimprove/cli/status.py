@@ -36,7 +36,10 @@ def command(where: Where, as_json: bool) -> None:
     state = load_state(layout)
     living = alive(layout.lock)
     if as_json:
-        echo_json(document(state, living))
+        from selfimprove.report.sources import read_calibrations
+
+        found = read_calibrations(layout, state)
+        echo_json(document(state, living) | ({"calibration": found} if found else {}))
         return
     for name, words in _lines(state, layout, where, living):
         click.echo(f"{name:<10}  {words}")

@@ -94,6 +94,15 @@ def read_results(root: Layout) -> list[BenchmarkResult]:
     return _numbered(root, "state/results/round_*/executor_*.json", BenchmarkResult)
 
 
+def read_calibrations(root: Layout, state: State) -> list[dict[str, Any]]:
+    """How sure planners were and how often they were right, of all attempts there were."""
+    from selfimprove.review.calibration import calibrations
+
+    if state.facts is None:
+        return []
+    return calibrations(Attempts(root.attempts).rows(), state.facts.direction)
+
+
 def load_history(root: Layout, state: State | None = None) -> ScoreHistory:
     """The scores of a run as its documents tell them; raises ConfigError before any set-up."""
     state = state or load_state(root)

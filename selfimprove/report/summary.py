@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from selfimprove import resources
 from selfimprove.bench.inside import run_in_words
@@ -13,7 +14,7 @@ from selfimprove.bench.stats import mean
 from selfimprove.contracts.history import HistoryRecord, Loser
 from selfimprove.contracts.merge import MergeReport
 from selfimprove.contracts.significance import HOLDOUT_QUESTIONS, Estimate
-from selfimprove.report import gains, numbers, verdicts
+from selfimprove.report import chances, gains, numbers, verdicts
 from selfimprove.report.markdown import fence, table
 from selfimprove.report.plain import clean, one_line
 from selfimprove.report.wording import STATUS_WORDS
@@ -39,6 +40,8 @@ class Sources:
     """Merge reports: the intervals of merges are in their evidence."""
     patches: Mapping[str, str] = field(default_factory=dict)
     """Commit of a win -> its patch."""
+    calibrations: Sequence[Mapping[str, Any]] = ()
+    """How sure planners were, and how often they were right."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class Summary:
     loser_table: str
     more_losers: str
     ideas: tuple[str, ...]
+    chances: str
     cost: str
     held_back: str
     commands: tuple[Commands, ...]
@@ -116,6 +120,7 @@ def summarize(sources: Sources) -> Summary:
             len(losers) - LOSERS_SHOWN, "earlier attempt", "state/iteration_history/"
         ),
         ideas=tuple(f"{one_line(clean(idea.text), 120)}: {idea.fate}" for idea in state.ideas),
+        chances=chances.told(sources.calibrations),
         cost=_cost(state),
         held_back=_held_back(sources, facts),
         commands=tuple(_commands(sources, facts)),

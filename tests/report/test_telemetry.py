@@ -192,6 +192,19 @@ def test_sent_again_they_are_the_same_spans(
     assert keys(collector) == keys(live)
 
 
+def test_the_command_sends_them(
+    stage: Stage, collector: Collector, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play = stage(settings={"number_of_agents": 1})
+    play.layout.settings.parent.mkdir(parents=True)
+    play.layout.settings.write_text('{"sandbox": {"mode": "off"}}')
+    place = [str(play.repository.path), "--trees", str(play.trees)]
+    words = ["--agent", play.spec, "--agents", "1", "--max-iterations", "1", "--yes"]
+    assert main(["run", *place, *words]) == 0
+    assert names(roots(collector)) == ["selfimprove.run"]
+    assert "spans" not in capsys.readouterr().err
+
+
 def test_a_run_that_goes_on_is_another_trace(stage: Stage, collector: Collector) -> None:
     stop = StopToken()
     play = stage()
