@@ -22,7 +22,7 @@ from selfimprove.places import quarantine_of
 from selfimprove.process import StopToken, base_env
 from selfimprove.publisher import Publisher
 from selfimprove.redaction import Redactor, is_secret, named_like_secrets
-from selfimprove.review.gates import policy as gate_policy
+from selfimprove.review import gates
 from selfimprove.room.job import RoomSpec
 from selfimprove.room.layers import Layers
 from selfimprove.room.network import network_in_words
@@ -96,7 +96,7 @@ def open_room(site: Site, stop: StopToken) -> Room:
 def build_deps(site: Site, facts: Facts, control: Control) -> Deps:
     """Join the rooms for a run whose facts are fixed."""
     config, settings = site.config, site.config.settings
-    gate_policy(settings.gate_policy)  # an unknown one is refused before anything runs
+    gates.ensure(settings)
     quarantine = open_quarantine(site)
     quarantine.take(facts.base_commit)
     room = open_room(site, control.stop)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from selfimprove.bench import estimate
@@ -24,7 +24,9 @@ from selfimprove.errors import ConfigError
 if TYPE_CHECKING:
     from celpy import Runner
 
-_INTEGER = re.compile(r"(?<![\w.])(\d+)(?![\w.])")
+_TEXT_OR_INTEGER = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?<![\w.])(\d+)(?![\w.])""")
+PROGRAMS = 512
+"""Compiled expressions that are kept: agents write some, and a run may be long."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Broken:
     reason: str
 
 
-@cache
+@lru_cache(maxsize=PROGRAMS)
 def _program(text: str) -> Runner:
     """Compile an expression; raises ConfigError."""
     from celpy import Environment
@@ -44,28 +46,31 @@ def _program(text: str) -> Runner:
 
     environment = Environment()
     # every value is a double, and CEL does not mix them with integers in sums
-    doubles = _INTEGER.sub(r"\1.0", text)
+    doubles = _TEXT_OR_INTEGER.sub(lambda found: found[1] or f"{found[2]}.0", text)
     try:
         return environment.program(environment.compile(doubles))
-    except CELParseError:
+    except (CELParseError, RecursionError):
         raise ConfigError(
             f"{text!r} is no expression", "write it like `accuracy >= 0.98`"
         ) from None
 
 
 def holds(text: str, values: Mapping[str, Any]) -> bool | None:
-    """Whether an expression is true of these values; None where it speaks of one that is not there.
+    """Whether an expression is true of these values.
 
-    Raises ConfigError where it is no expression.
+    None where it speaks of one that is not there, or is neither true nor false. Raises ConfigError
+    where it is no expression.
     """
     from celpy.adapter import json_to_cel
+    from celpy.celtypes import BoolType
     from celpy.evaluation import CELEvalError
 
     program = _program(text)
     try:
-        return bool(program.evaluate({name: json_to_cel(value) for name, value in values.items()}))
-    except CELEvalError:
+        found = program.evaluate({name: json_to_cel(value) for name, value in values.items()})
+    except (CELEvalError, RecursionError):
         return None
+    return bool(found) if isinstance(found, BoolType) else None
 
 
 def values_of(sample: Sample, metric: str, files_changed: int) -> dict[str, Any]:
@@ -94,7 +99,7 @@ def broken_constraints(
         if None in answers:
             found.append(Broken(text, "it speaks of something the benchmark does not report"))
         elif not any(answers):
-            found.append(Broken(text, f"{text} is false: {_shown(text, middle)}"))
+            found.append(Broken(text, f"{text} is false: {shown(text, middle)}"))
     return found
 
 
@@ -112,15 +117,20 @@ def _bounds(
     return {**plain, "sub_scores": subs}
 
 
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def half_width(values: Sequence[float]) -> float:
     """Half of the 90% interval of a mean, by Student's t; 0 for one value."""
     return estimate.half_width(values, 0.1)
 
 
-def _shown(text: str, values: Mapping[str, Any]) -> str:
+def shown(text: str, values: Mapping[str, Any]) -> str:
+    """The values that an expression speaks of, in words."""
     words = set(re.findall(r"\w+", text))
     named = [name for name in values if name != "sub_scores" and name in words]
-    return ", ".join(f"{name} is {values[name]:g}" for name in named)
+    return ", ".join(f"{name} is {_plain(values[name])}" for name in named)
 
 
 def broken_sub_scores(

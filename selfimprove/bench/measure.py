@@ -277,7 +277,7 @@ class Bench:
             self._run(Running(tree, log_name, seed, result_file, command))
             return _read_result(result_file)
 
-    def guard(self, guard: GuardCommand, commit: str, log_name: str) -> Outcome:
+    def guard(self, guard: GuardCommand, commit: str, log_name: str, stdin: bytes = b"") -> Outcome:
         """Run a guard on a commit; it is green when it exits with 0."""
         prepared = self._layers.prepared(commit)
         if not prepared.ok and prepared.outcome is not None:
@@ -288,6 +288,7 @@ class Bench:
                 tree=tree,
                 profile="guard",
                 timeout=guard.timeout or self.spec.timeout,
+                stdin=stdin,
                 log=self._logs / log_name,
             )
             return self._room.run(job)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,8 +81,13 @@ def _belongs(path: Path, name: str) -> bool:
     named = parse_id(name)
     if f"round_{named.round}" not in path.parts:
         return False
-    # an agent that is asked several things has a log of each: round_3_planner_b-plan_1.log
-    return named.agent in path.parts or path.name.startswith((f"{name}-", f"{name}."))
+    # an agent that is asked several things has a log of each: round_3_planner_b-plan_1.log;
+    # a reviewer's begin with whose work it looked at: round_3_planner_b-critic_1.log
+    speaker, *rest = path.stem.split("-")
+    reviewers = [part for part in rest if re.fullmatch(r"critic_\d+|architect", part)]
+    if reviewers:
+        speaker = f"round_{named.round}_{reviewers[0]}"
+    return named.agent in path.parts or speaker == name
 
 
 def print_log(path: Path, whole: bool, follow: bool) -> None:

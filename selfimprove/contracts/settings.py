@@ -126,6 +126,38 @@ class BudgetSettings(Record):
         yield "call", self.call
 
 
+class GateSettings(Record):
+    """What gates weigh plans by, where `gate_policy` is not `all_required_critics_pass`."""
+
+    additions: ClassVar[frozenset[str]] = frozenset(
+        {"weights", "threshold", "experiments", "expression", "command"}
+    )
+
+    weights: dict[str, float] = Field(default_factory=dict)
+    """weighted_threshold: `critic`, `critic_2`, `architect` -> how much its score counts; 1 for a
+    critic and 0 for the architect (approve is 1.0, reject 0.0) where nothing is said."""
+    threshold: float | None = Field(default=None, ge=0, le=1)
+    """weighted_threshold: the weighted mean that is wanted; `approval_threshold` where not set."""
+    experiments: int | None = Field(default=None, ge=0)
+    """weighted_threshold: plans a round that split the panel and go on all the same, each as an
+    experiment that is tried after every other candidate; 1 where not set."""
+    expression: str = ""
+    """domain_specific: what must be true of a plan, as in `score >= 0.7 && files <= 2`."""
+    command: str = ""
+    """domain_specific: run as guards are, on the incumbent, with the plan as JSON on standard
+    input; 0 lets the plan pass."""
+
+    @field_validator("weights")
+    @classmethod
+    def _count_something(cls, value: dict[str, float]) -> dict[str, float]:
+        for name, weight in value.items():
+            if not re.fullmatch(r"critic(_[1-9]\d*)?|architect", name):
+                raise ValueError(f"{name!r} is no reviewer: write critic, critic_2 or architect")
+            if weight < 0:
+                raise ValueError(f"{name} weighs {weight:g}: a weight is 0 or more")
+        return value
+
+
 class Settings(Record):
     """settings.json, and what flags, environment and goal.md may set."""
 
@@ -210,6 +242,8 @@ class Settings(Record):
     approval_threshold: float = Field(default=0.9, ge=0, le=1)
     max_critique_rounds: int = Field(default=3, ge=1)
     critique_execution: bool = False
+    """Executors' diffs are criticised as plans are: by the same panel, against the same threshold,
+    as often. It takes place when guards are green, before anything is measured."""
     max_fix_attempts: int = Field(default=2, ge=0)
     quality_threshold: float = Field(default=0.3, ge=0, le=1)
     max_plan_retries: int = Field(default=2, ge=0)
@@ -217,6 +251,7 @@ class Settings(Record):
     gate_policy: Literal["all_required_critics_pass", "weighted_threshold", "domain_specific"] = (
         "all_required_critics_pass"
     )
+    gate: GateSettings = Field(default_factory=GateSettings)
 
     # budget and hand-over
     budget: BudgetSettings = Field(default_factory=BudgetSettings)

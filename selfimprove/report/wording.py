@@ -100,6 +100,8 @@ def _gate(state: State, payload: Payload) -> Line:
     who, why = payload["planner"], payload.get("reason", "")
     if payload["decision"] == "retry":
         return Line(f"{who} revises its plan: {why}", "faint")
+    if payload["decision"] == "branch":
+        return Line(f"{who} goes on as an experiment: {why}", "faint")
     plan = state.round.planners[who].plan if state.round else None
     if plan and plan.critic_approved:
         return Line(f"{who} approved", "faint")

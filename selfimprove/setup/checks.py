@@ -86,6 +86,8 @@ def commands_of(settings: Settings) -> Iterator[str]:
     """Every command whose program has to be found in the room."""
     yield from filter(None, (settings.benchmark_command, settings.prepare_command))
     yield from (guard.command for guard in settings.guards)
+    if settings.gate_policy == "domain_specific" and settings.gate.command:
+        yield settings.gate.command
     for one in settings.services:
         yield from filter(None, (one.start, one.ready, one.stop, one.reset))
 

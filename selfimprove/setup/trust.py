@@ -91,6 +91,8 @@ def _commands(settings: Settings) -> Iterator[tuple[str, str]]:
     yield from ((name, command) for name, command in named if command)
     for guard in settings.guards:
         yield f"guard {guard.name}", guard.command
+    if settings.gate.command:
+        yield "gate", settings.gate.command
     for command in settings.agent_commands:
         yield "executors may run", command
     for service in settings.services:

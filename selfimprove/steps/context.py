@@ -60,6 +60,8 @@ class Turn:
     agent_id: str
     call: str = ""
     """Tells the agent's calls of one round apart in the session id."""
+    about: str = ""
+    """Whose work a reviewer looks at: `planner_a`, `executor_1`."""
 
 
 def request(state: State, deps: Deps, turn: Turn, context: dict[str, Any]) -> AgentRequest:
@@ -68,7 +70,13 @@ def request(state: State, deps: Deps, turn: Turn, context: dict[str, Any]) -> Ag
     assert state.facts is not None
     session = "/".join(
         part
-        for part in (state.facts.run_id, f"round_{current.number}", turn.agent_id, turn.call)
+        for part in (
+            state.facts.run_id,
+            f"round_{current.number}",
+            turn.about,
+            turn.agent_id,
+            turn.call,
+        )
         if part
     )
     told = deps.skills[turn.role].instructions

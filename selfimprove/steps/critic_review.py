@@ -22,9 +22,9 @@ from selfimprove.review.critique import (
     architect_review,
     failures,
     malformed,
-    panel_verdict,
     reviewed,
 )
+from selfimprove.review.gate_facts import Case
 from selfimprove.review.gates import decide
 from selfimprove.review.lessons import nearest
 from selfimprove.review.quality import quality_report
@@ -33,6 +33,7 @@ from selfimprove.steps.asking import Answer, Ask, ask_all
 from selfimprove.steps.base import Drafts, round_of, topic
 from selfimprove.steps.budget import hurried
 from selfimprove.steps.context import Turn, common, request
+from selfimprove.steps.gate_command import gate_command
 from selfimprove.steps.planning import plan_all
 from selfimprove.steps.reviewing import review_context
 from selfimprove.store.state import PlannerState, Round, State
@@ -78,13 +79,23 @@ def _review(state: State, deps: Deps, names: list[str]) -> Flow:
     ]
     answers = yield from ask_all(state, deps, _asks(state, deps, sound))
     for name in sound:
-        for critic in _critics(deps)[len(round_of(state).planners[name].critiques) :]:
-            reply = _critic_reply(answers[f"{name}/{critic}"])
-            about = topic(state, "critic_review", name)
-            state = yield critique(about, critic, planner=name, **reply.document())
+        state = yield from _heard(state, deps, name, answers)
+        state = yield from gate_command(state, deps, name)
     for name in names:
-        architect = answers.get(f"{name}/architect")
-        state = yield from _gate(state, deps, name, (contexts[name], architect))
+        state = yield from _gate(state, deps, name, contexts[name])
+    return state
+
+
+def _heard(state: State, deps: Deps, name: str, answers: dict[str, Answer]) -> Flow:
+    """Journal what the architect and the critics said of a plan, as far as it is not yet."""
+    about, planner = topic(state, "critic_review", name), round_of(state).planners[name]
+    advised = answers[f"{name}/architect"]
+    if planner.architect is None and not isinstance(advised, AgentFailure):
+        advice = ArchitectReview.model_validate(advised.reply.output)
+        state = yield critique(about, "architect", planner=name, advice=advice.document())
+    for critic in critics(deps)[len(planner.critiques) :]:
+        reply = critic_reply(answers[f"{name}/{critic}"])
+        state = yield critique(about, critic, planner=name, **reply.document())
     return state
 
 
@@ -121,7 +132,8 @@ def _ruling(about: str, name: str, verdicts: list[RuleVerdict]) -> Draft:
     )
 
 
-def _critics(deps: Deps) -> list[str]:
+def critics(deps: Deps) -> list[str]:
+    """The panel."""
     return [f"critic_{k}" for k in range(1, deps.config.settings.number_of_max_critics + 1)]
 
 
@@ -129,7 +141,7 @@ def _asks(state: State, deps: Deps, names: list[str]) -> list[Ask]:
     asks = []
     for name in names:
         asks.append(_reviewer(state, deps, name, "architect", "architect"))
-        asks.extend(_reviewer(state, deps, name, "critic", critic) for critic in _critics(deps))
+        asks.extend(_reviewer(state, deps, name, "critic", critic) for critic in critics(deps))
     return asks
 
 
@@ -149,7 +161,8 @@ def _reviewer(state: State, deps: Deps, name: str, role: AgentRole, reviewer: st
     if agent.spec == "offline":
         context["editable"] = deps.workshop.editable(current.incumbent.commit)
     worker = deps.workshop.reader(hurried(agent, state, deps), current.incumbent.commit)
-    asked = request(state, deps, Turn(role, reviewer, f"{name}_{planner.revision}"), context)
+    call = f"revision_{planner.revision - 1}" if planner.revision > 1 else ""
+    asked = request(state, deps, Turn(role, reviewer, call, about=name), context)
     about = topic(state, "critic_review", name, reviewer)
     return Ask(about, asked, agent.spec, worker, name=f"{name}/{reviewer}")
 
@@ -160,23 +173,19 @@ def as_written(plan: Plan) -> dict[str, Any]:
     return plan.model_copy(update=none).document()
 
 
-def _critic_reply(answer: Answer) -> CriticReply:
-    """A critic that failed twice counts as a malformed critique: score 0 and one issue."""
+def critic_reply(answer: Answer) -> CriticReply:
+    """What a critic said; one that failed twice counts as malformed: score 0 and one issue."""
     if isinstance(answer, AgentFailure):
         return malformed(str(answer))
     return CriticReply.model_validate(answer.reply.output)
 
 
-def _gate(state: State, deps: Deps, name: str, known: tuple[ReviewContext, Answer | None]) -> Flow:
-    context, answer = known
-    planner, settings = round_of(state).planners[name], deps.config.settings
+def _gate(state: State, deps: Deps, name: str, context: ReviewContext) -> Flow:
+    planner = round_of(state).planners[name]
     plan = planner.plan
     assert plan is not None
-    verdicts, gate = decision(planner, settings)
-    said = None
-    if answer is not None and not isinstance(answer, AgentFailure):
-        said = ArchitectReview.model_validate(answer.reply.output)
-    architect = architect_review(said, verdicts, advice(plan, context))
+    verdicts, gate = decision(round_of(state), name, deps.config.settings)
+    architect = architect_review(planner.architect, verdicts, advice(plan, context))
     decided = reviewed(plan, verdicts, architect)
     return (
         yield control(
@@ -189,14 +198,24 @@ def _gate(state: State, deps: Deps, name: str, known: tuple[ReviewContext, Answe
     )
 
 
-def decision(planner: PlannerState, settings: Settings) -> tuple[list[RuleVerdict], Gate]:
-    """All verdicts on a plan, the critics' where the rules let it pass, and what follows; pure."""
-    verdicts = list(planner.verdicts)
-    if not failures(verdicts):
-        critics, threshold = settings.number_of_max_critics, settings.approval_threshold
-        verdicts.append(panel_verdict(planner.critiques, critics, threshold))
-    turn, most = planner.critique_round + 1, settings.max_critique_rounds
-    return verdicts, decide(settings.gate_policy, verdicts, turn, most)
+def decision(current: Round, name: str, settings: Settings) -> tuple[list[RuleVerdict], Gate]:
+    """All verdicts on a plan, the gate's where the rules let it pass, and what follows; pure."""
+    planner = current.planners[name]
+    assert planner.plan is not None
+    return decide(planner.verdicts, case_of(current, planner), settings)
+
+
+def case_of(current: Round, planner: PlannerState) -> Case:
+    """What the gate decides on."""
+    assert planner.plan is not None
+    return Case(
+        plan=planner.plan,
+        critiques=planner.critiques,
+        architect=planner.architect,
+        turn=planner.critique_round + 1,
+        word=planner.word,
+        experiments=sum(each.experiment for each in current.planners.values()),
+    )
 
 
 def _take_stock(state: State, deps: Deps) -> Drafts:

@@ -194,6 +194,8 @@ def _attempts(
             "incumbent_score": current.incumbent.score,
             "outcome": "rejected",
         }
+        if planner.experiment:
+            row["experiment"] = True
         name = by_plan.get(plan.plan_id)
         result = current.executors[name].result if name else None
         if name and result:

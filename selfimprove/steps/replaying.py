@@ -165,7 +165,7 @@ def _gate(state: State, payload: Payload, _: Known) -> Iterator[str]:
     if planner.plan is None:
         yield f"{payload['planner']}: a decision on no plan"
         return
-    verdicts, found = decision(planner, _settings(state))
+    verdicts, found = decision(round_of(state), payload["planner"], _settings(state))
     what, gate = planner.plan.plan_id, found.document()
     yield from _differs(what, {name: payload.get(name) for name in gate}, gate)
     derived = reviewed(planner.plan, verdicts, recorded.architect_review)

@@ -52,17 +52,22 @@ def run(state: State, deps: Deps) -> Drafts:
 
 
 def ranked(state: State) -> list[str]:
-    """The executors measured as `success`, best first; ties in executor order."""
+    """The executors measured as `success`, best first; ties in executor order.
+
+    Experiments come after everybody else: a plan that split its panel takes nobody's turn.
+    """
     assert state.facts is not None
     sign = -1 if state.facts.direction == "higher_is_better" else 1
+    current = round_of(state)
+    contested = current.experiments()
     scored = [
-        (sign * executor.result.benchmark_score, position, name)
-        for position, (name, executor) in enumerate(round_of(state).executors.items())
+        (name in contested, sign * executor.result.benchmark_score, position, name)
+        for position, (name, executor) in enumerate(current.executors.items())
         if executor.result
         and executor.result.status == "success"
         and executor.result.benchmark_score is not None
     ]
-    return [name for _, _, name in sorted(scored)]
+    return [name for *_, name in sorted(scored)]
 
 
 def _begun(state: State, deps: Deps, name: str, trial: Trial) -> Draft:

@@ -11,7 +11,7 @@ from selfimprove.contracts.envelope import Envelope
 from selfimprove.contracts.history import HistoryRecord
 from selfimprove.contracts.iteration import STEPS
 from selfimprove.contracts.merge import MergeReport
-from selfimprove.contracts.plan import Plan
+from selfimprove.contracts.plan import ArchitectReview, Plan
 from selfimprove.contracts.significance import Estimate, Judgement, Trial
 from selfimprove.store.changes import (
     changed,
@@ -118,9 +118,13 @@ def gated(state: State, envelope: Envelope, payload: Payload) -> State:
     if payload["decision"] == "retry":
         name = payload["planner"]
         rounds = round_of(state).planners[name].critique_round + 1
-        return with_planner(state, name, status="pending", critique_round=rounds)
+        # what critics object to stands in their issues
+        own = payload.get("gate_policy") == "domain_specific"
+        told = payload["reason"] if own else ""
+        return with_planner(state, name, status="pending", critique_round=rounds, sent_back=told)
     plan = Plan.parse(payload["plan"], envelope.id)
-    return with_planner(state, plan.planner_id, plan=plan, reviewed=True)
+    contested = payload["decision"] == "branch"
+    return with_planner(state, plan.planner_id, plan=plan, reviewed=True, experiment=contested)
 
 
 def quality(state: State, envelope: Envelope, payload: Payload) -> State:
@@ -255,6 +259,8 @@ def planned(state: State, envelope: Envelope, payload: Payload) -> State:
         reviewed=False,
         verdicts=[],
         critiques=[],
+        architect=None,
+        word=None,
         error="",
     )
 
@@ -266,7 +272,7 @@ def executed(state: State, envelope: Envelope, payload: Payload) -> State:
 
 
 def critiqued(state: State, envelope: Envelope, payload: Payload) -> State:
-    """A critique: rule verdicts in code, or an agent's score."""
+    """A critique: rule verdicts in code, the architect's advice, or an agent's score."""
     planner = payload.get("planner")
     if planner is None:
         return state
@@ -274,6 +280,9 @@ def critiqued(state: State, envelope: Envelope, payload: Payload) -> State:
     if "verdicts" in payload:
         found = [RuleVerdict.parse(verdict, envelope.id) for verdict in payload["verdicts"]]
         return with_planner(state, planner, verdicts=found)
+    if payload["critic"] == "architect":
+        advice = ArchitectReview.parse(payload["advice"], envelope.id)
+        return with_planner(state, planner, architect=advice)
     fields = {name: payload[name] for name in ("score", "issues", "summary") if name in payload}
     reply = CriticReply.parse(fields, envelope.id)
     return with_planner(state, planner, critiques=[*current.critiques, reply])

@@ -6,6 +6,7 @@ from typing import Any
 
 from selfimprove.contracts.agent import RunTotals, Span, Usage
 from selfimprove.contracts.benchmark import INCUMBENT, Canary, Pair, Sample
+from selfimprove.contracts.critique import RuleVerdict
 from selfimprove.contracts.envelope import Envelope
 from selfimprove.names import parent_of, role_of
 from selfimprove.store.changes import (
@@ -13,6 +14,7 @@ from selfimprove.store.changes import (
     round_of,
     with_confirmation,
     with_executor,
+    with_planner,
     with_round,
 )
 from selfimprove.store.state import LAST_SPANS, Deed, State
@@ -50,6 +52,9 @@ def call_ended(state: State, envelope: Envelope, payload: Payload) -> State:
         found = Canary.parse(result["canary"], envelope.id)
         others = [each for each in state.canaries if each.name != found.name]
         state = changed(state, canaries=[*others, found])
+    elif tool == "gate.command":
+        word = RuleVerdict.parse(result["word"], envelope.id)
+        state = with_planner(state, result["planner"], word=word)
     elif tool == "git.publish" and "published" in result:
         state = changed(state, published=result["published"])
     return _spanned(state, envelope, payload, deed)

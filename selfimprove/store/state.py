@@ -23,7 +23,7 @@ from selfimprove.contracts.critique import CriticReply, QualityReport, Refinemen
 from selfimprove.contracts.history import HistoryRecord
 from selfimprove.contracts.iteration import ExecutorStatus, StepName, StepStatus
 from selfimprove.contracts.merge import MergeReport
-from selfimprove.contracts.plan import Plan
+from selfimprove.contracts.plan import ArchitectReview, Plan
 from selfimprove.contracts.significance import Estimate, Judgement, Trial
 from selfimprove.contracts.tracking import Baseline
 
@@ -98,6 +98,8 @@ class Incumbent(Record):
 class PlannerState(Record):
     """One planner of the round under way."""
 
+    additions: ClassVar[frozenset[str]] = frozenset({"architect", "word", "sent_back"})
+
     families: list[str]
     files: list[str] = Field(default_factory=list)
     """Target files it is narrowed to; empty where it may touch any in scope."""
@@ -106,6 +108,14 @@ class PlannerState(Record):
     revision: int = 0
     verdicts: list[RuleVerdict] = Field(default_factory=list)
     critiques: list[CriticReply] = Field(default_factory=list)
+    architect: ArchitectReview | None = None
+    """What the architect answered, before code's own advice was joined to it."""
+    word: RuleVerdict | None = None
+    """What `gate.command` said of the plan."""
+    experiment: bool = False
+    """The panel was split over the plan: it is tried after every other candidate."""
+    sent_back: str = ""
+    """Why an expression or a command of the project's own did not let the plan pass."""
     reviewed: bool = False
     critique_round: int = 0
     """How often the planner revised its plan for the critics."""
@@ -241,6 +251,11 @@ class Round(Record):
         """The approved plans by executor id: the k-th approved plan in planner order."""
         plans = [p.plan for p in self.planners.values() if p.plan and p.plan.critic_approved]
         return {f"executor_{k}": plan for k, plan in enumerate(plans, 1)}
+
+    def experiments(self) -> frozenset[str]:
+        """The executors that carry out a plan over which the panel was split."""
+        plans = {p.plan.plan_id for p in self.planners.values() if p.plan and p.experiment}
+        return frozenset(name for name, each in self.executors.items() if each.plan_id in plans)
 
     def plan_of(self, executor_id: str) -> Plan:
         """The plan that an executor carries out."""

@@ -31,6 +31,7 @@ PAGES = (
     "docs/room.md",
     "docs/crashes.md",
     "docs/records.md",
+    "docs/reviews.md",
 )
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 CODE_PATH = re.compile(

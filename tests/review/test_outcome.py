@@ -1,13 +1,10 @@
-"""Critique, gates, quality and advice: what is made of the verdicts."""
+"""Critique, quality and advice: what is made of the verdicts."""
 
 from __future__ import annotations
 
-import pytest
-
 from selfimprove.contracts.critique import CriticReply
 from selfimprove.contracts.plan import ArchitectReview
-from selfimprove.errors import ConfigError
-from selfimprove.review import checklist, critique, gates
+from selfimprove.review import checklist, critique
 from selfimprove.review.quality import quality_report
 from selfimprove.review.rules import review_plan
 
@@ -76,25 +73,6 @@ def test_feedback_says_what_would_mend_it() -> None:
     assert told["refusals"][0]["code"] == "out_of_scope"
     assert told["issues"] == ["vague", "at 0.5"]
     assert told["score"] == 0.5
-
-
-def test_gate_commits_retries_and_rejects() -> None:
-    name = "all_required_critics_pass"
-    clean = review_plan(plan(), context())
-    low = [*clean, critique.panel_verdict(replies(0.2), 1, 0.9)]
-    assert gates.decide(name, clean, 1, 3).decision == "commit"
-    assert [gates.decide(name, low, k, 3).decision for k in (1, 2, 3)] == [
-        "retry",
-        "retry",
-        "reject",
-    ]
-    broken = [*low, *review_plan(plan(target="lib/x.py"), context())]
-    gate = gates.decide(name, broken, 1, 3)
-    assert gate.decision == "reject"
-    assert "out_of_scope" in gate.reason
-    assert gates.decide(name, [], 1, 3).decision == "reject"
-    with pytest.raises(ConfigError, match="all_required_critics_pass"):
-        gates.decide("weighted_threshold", clean, 1, 3)
 
 
 def test_quality_report_counts_by_code_and_refines() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -60,7 +62,7 @@ def test_a_plan_is_refused_with_its_reason(refusing: Rehearsal, case: int) -> No
     if field:
         assert plan["critic_review"][field] == "fail"
     # it never got as far as an agent's opinion
-    assert [call for call in refusing.calls if f"{planner}_1" in call] == []
+    assert [call for call in refusing.calls if f"{planner}/critic" in call] == []
 
 
 def test_the_sound_plan_alone_is_carried_out(refusing: Rehearsal) -> None:
@@ -143,7 +145,7 @@ def test_only_the_refused_plan_again_after_a_refinement(stage: Stage) -> None:
 
     play = stage(planner=learns, settings={"quality_threshold": 0.9})
     play.run(max_iterations=1)
-    calls = sorted(call for call in play.calls if call.startswith("round_1/planner"))
+    calls = sorted(call for call in play.calls if "/plan_" in call)
     assert calls == [  # the first two are asked side by side
         "round_1/planner_a/plan_1", "round_1/planner_b/plan_1", "round_1/planner_b/plan_2",
     ]  # fmt: skip
@@ -158,8 +160,12 @@ def test_a_plan_below_the_threshold_is_revised_and_then_rejected(stage: Stage) -
         settings={"max_critique_rounds": 3, **NO_RETRY},
     )
     play.run(max_iterations=1)
-    calls = [call for call in play.calls if "planner_a/" in call]
-    assert calls == [
+    assert [call for call in play.calls if "planner_a/critic_1" in call] == [
+        "round_1/planner_a/critic_1",
+        "round_1/planner_a/critic_1/revision_1",
+        "round_1/planner_a/critic_1/revision_2",
+    ]
+    assert [call for call in play.calls if "planner_a/plan" in call] == [
         "round_1/planner_a/plan_1",
         "round_1/planner_a/plan_1_revision_1",
         "round_1/planner_a/plan_1_revision_2",
@@ -240,3 +246,106 @@ def test_an_architect_only_advises(stage: Stage) -> None:
 def test_an_architect_that_fails_is_done_without(stage: Stage) -> None:
     play = stage(planner=[[number_plan("a", 20), None]], architect=failing(), settings=NO_RETRY)
     assert play.run(max_iterations=1).state.wins_total == 1
+
+
+def test_weights_let_one_critic_decide(stage: Stage) -> None:
+    play = stage(
+        planner=[[number_plan("a", 20), None]],
+        critic=[[{"score": 1.0}, {"score": 0.2}]],
+        settings={
+            "number_of_max_critics": 2,
+            "max_critique_rounds": 1,
+            "gate_policy": "weighted_threshold",
+            "gate.weights": {"critic_2": 0},
+            **NO_RETRY,
+        },
+    )
+    assert play.run(max_iterations=1).state.wins_total == 1
+    (gate,) = events(play, "gate")
+    assert (gate["decision"], gate["gate_policy"]) == ("commit", "weighted_threshold")
+
+
+def split(request: Any, _tree: Path) -> dict[str, Any]:
+    """Critics of whom the second likes nothing of planner a's."""
+    second = request.agent_id == "critic_2" and "/planner_a/" in request.session_id
+    return {"score": 0.1 if second else 1.0, "issues": ["too bold"] if second else []}
+
+
+def test_a_plan_that_splits_the_panel_is_an_experiment_tried_last(stage: Stage) -> None:
+    play = stage(
+        planner=[[number_plan("a", 10), number_plan("b", 25)]],
+        critic=split,
+        settings={
+            "number_of_max_critics": 2,
+            "max_critique_rounds": 2,
+            "gate_policy": "weighted_threshold",
+            **NO_RETRY,
+        },
+    )
+    outcome = play.run(max_iterations=1)
+    decided = {(gate["planner"], gate["decision"]) for gate in events(play, "gate")}
+    assert decided == {("planner_a", "retry"), ("planner_a", "branch"), ("planner_b", "commit")}
+    plan = archived(play, "planner_a")
+    assert (plan["critic_approved"], plan["critic_review"]["verdict"]) == (True, "approved")
+    # the better candidate is tried after the one that everybody would carry out, on top of it
+    report = play.document("state/merge_reports/round_1.json")
+    assert report["winner"]["executor_id"] == "executor_2"
+    assert [each["executor_id"] for each in report["stacked"]] == ["executor_1"]
+    assert outcome.state.incumbent is not None
+    assert outcome.state.incumbent.score == 65.0
+    rows = [json.loads(line) for line in play.layout.attempts.read_text().splitlines()]
+    assert [row.get("experiment") for row in rows] == [True, None]
+
+
+def test_an_expression_of_the_projects_own_decides(stage: Stage) -> None:
+    told: list[Any] = []
+
+    def sure(request: Any, tree: Path) -> dict[str, Any]:
+        told.append(request.context["feedback"])
+        return number_plan("a", 20, confidence=0.8 if request.context["plan"] else 0.4)(
+            request, tree
+        )
+
+    play = stage(
+        planner=[[sure, None]],
+        critic={"score": 0.5, "issues": []},
+        settings={
+            "gate_policy": "domain_specific",
+            "gate.expression": "confidence >= 0.7 && score >= 0.5",
+            **NO_RETRY,
+        },
+    )
+    assert play.run(max_iterations=1).state.wins_total == 1
+    assert [gate["decision"] for gate in events(play, "gate")] == ["retry", "commit"]
+    assert "confidence is 0.4" in told[1][-1]["gate"]
+
+
+GATE = r"""import json, sys
+plan = json.load(sys.stdin)
+if plan["review"]["score"] < 0.3 or not open(plan["target_files"][0]).read().strip() == "30":
+    sys.exit("too little said for " + plan["hypothesis"][:20])
+"""
+
+
+def test_a_command_of_the_projects_own_decides(stage: Stage) -> None:
+    play = stage(
+        files={"gate.py": GATE},
+        planner=[[number_plan("a", 20), number_plan("b", 25)]],
+        critic=lambda request, _: {"score": 0.1 if "planner_b" in request.session_id else 0.5},
+        settings={
+            "gate_policy": "domain_specific",
+            "gate.command": f"{sys.executable} gate.py",
+            "max_critique_rounds": 1,
+            **NO_RETRY,
+        },
+    )
+    assert play.run(max_iterations=1).state.wins_total == 1
+    decided = {gate["planner"]: gate for gate in events(play, "gate")}
+    assert decided["planner_a"]["decision"] == "commit"
+    assert decided["planner_b"]["decision"] == "reject"
+    assert "gate.command exited with 1" in decided["planner_b"]["reason"]
+    assert "too little said for" in decided["planner_b"]["reason"]
+    asked = [line["payload"] for line in play.lines(1) if line["type"] == "tool_call"]
+    assert [each["args"]["planner"] for each in asked if each["tool"] == "gate.command"] == [
+        "planner_a", "planner_b",
+    ]  # fmt: skip
