@@ -160,6 +160,73 @@ def rich(module_stage: Callable[..., Rehearsal]) -> Stand:
     return Stand(play, rounds=1)
 
 
+def answering(request: Any, tree: Path) -> dict[str, Any]:
+    """An executor that forgets what its guard wants, and goes one lower for its critics."""
+    done = first_red_then_green(request, tree)
+    for step in request.context["plan"]["steps"]:
+        place = tree / step["file"]
+        place.write_text(f"{int(place.read_text()) - request.context.get('revision', 0)}\n")
+    return done
+
+
+def wants_lower(request: Any, _tree: Path) -> dict[str, Any]:
+    """A critic that likes every plan, and the first executor's second change alone."""
+    change = "change" in request.context
+    good = not change or request.session_id.endswith("executor_1/critic_1/revision_1")
+    return {"score": 1.0 if good else 0.5, "issues": [] if good else ["lower"]}
+
+
+@pytest.fixture(scope="module")
+def criticised(module_stage: Callable[..., Rehearsal]) -> Stand:
+    """Two changes that are mended for a guard; one then convinces its critic, one never does."""
+    play = module_stage(
+        files={"src/ok": "no\n"},
+        planner=lambda request, tree: with_ok(lower_apart(request, tree)),
+        critic=wants_lower,
+        executor=answering,
+        settings={
+            "critique_execution": True,
+            "max_critique_rounds": 2,
+            "guards": [
+                {
+                    "name": "ok",
+                    "command": "grep -q 30 src/a && grep -q 30 src/b || grep -q yes src/ok",
+                }
+            ],
+        },
+    )
+    return Stand(play, rounds=1)
+
+
+def test_the_criticised_round_has_it_all(criticised: Stand) -> None:
+    decided = [
+        (e.payload["executor"], e.payload["decision"])
+        for e in criticised.seen
+        if e.payload.get("event") == "gate" and "executor" in e.payload
+    ]
+    assert sorted(decided) == [
+        ("executor_1", "commit"), ("executor_1", "retry"),
+        ("executor_2", "reject"), ("executor_2", "retry"),
+    ]  # fmt: skip
+    assert "round_1/executor_1/fix_1" in criticised.calls
+    assert criticised.wanted["state/merge_reports/round_1.json"]["status"] == "merged"
+
+
+@pytest.mark.parametrize(
+    "what", ["plan_step", "critique", "gate", pytest.param("result", marks=pytest.mark.long)]
+)
+def test_a_run_that_dies_while_a_change_is_criticised(criticised: Stand, what: str) -> None:
+    lines = [
+        number
+        for number, e in enumerate(criticised.seen, 1)
+        if e.correlation_id.startswith("round_1/execution/executor_")
+        and what in (e.type, e.payload.get("event"))
+    ]
+    assert len(lines) >= 1
+    criticised.check(lines[0], die=True)
+    criticised.check(lines[-1], die=False)
+
+
 @pytest.mark.parametrize(
     "step",
     [step if step in QUICK else pytest.param(step, marks=pytest.mark.long) for step in STEPS],
@@ -254,7 +321,7 @@ def test_no_finished_pair_is_measured_again(noisy: tuple[Stand, Path], purpose: 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("die", [True, False])
-@pytest.mark.parametrize("kind", ["plain", "rich"])
+@pytest.mark.parametrize("kind", ["plain", "rich", "criticised"])
 def test_a_run_cut_after_any_line_ends_the_same(
     request: pytest.FixtureRequest, kind: str, die: bool
 ) -> None:

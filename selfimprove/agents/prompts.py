@@ -25,7 +25,9 @@ from selfimprove.contracts.agent import AgentRequest, AgentRole
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-READS = ("goal", "settings", "history", "brief", "plan", "plans", "rules", "ideas", "feedback")
+READS = (
+    "goal", "settings", "history", "brief", "plan", "plans", "rules", "ideas", "feedback", "change",
+)  # fmt: skip
 FACTS = ("family", "files", "attempts", "profile", "lessons", "calibration", "nearest")
 """Besides the documents: the families and files a planner may use, past attempts, hot spots, what
 all rounds taught by family, how sure planners were and how often right, and the dead ends that a

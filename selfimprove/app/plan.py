@@ -21,7 +21,8 @@ def dry_run(site: Site, *, as_json: bool) -> int:
     skills = own_skills(site, load_state(site.layout))
     facts = trust_facts(settings, probe(settings.sandbox.mode).level, skills=skills)
     agents = settings.number_of_agents
-    calls = 1 + agents * (3 + settings.number_of_max_critics)
+    critics = settings.number_of_max_critics * (1 + settings.critique_execution)
+    calls = 1 + agents * (3 + critics)
     expected = expected_cost(site)
     answer = {
         "target": str(site.target.top),

@@ -16,7 +16,6 @@ from selfimprove.expressions import contradiction, expression
 from selfimprove.words import in_words
 
 NOT_YET = (
-    "critique_execution",
     "auto_pr",
     "upstream_url",
 )

@@ -16,7 +16,8 @@ from selfimprove.report import gains, numbers
 from selfimprove.report.plain import clean, one_line
 from selfimprove.report.standing import standing
 from selfimprove.report.wording import STATUS_WORDS, STEP_WORDS, Line
-from selfimprove.store.state import ExecutorState, Facts, PlannerState, Round, State
+from selfimprove.store.state import Facts, Round, State
+from selfimprove.store.state_actors import ExecutorState, PlannerState
 
 LINES = 6
 """Verdicts shown."""

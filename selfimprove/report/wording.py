@@ -97,7 +97,9 @@ def _no_plan(_: State, payload: Payload) -> Line:
 
 
 def _gate(state: State, payload: Payload) -> Line:
-    who, why = payload["planner"], payload.get("reason", "")
+    who, why = payload.get("planner", ""), payload.get("reason", "")
+    if "executor" in payload:
+        return _gate_of_change(payload["executor"], payload["decision"], why)
     if payload["decision"] == "retry":
         return Line(f"{who} revises its plan: {why}", "faint")
     if payload["decision"] == "branch":
@@ -107,6 +109,14 @@ def _gate(state: State, payload: Payload) -> Line:
         return Line(f"{who} approved", "faint")
     review = plan.critic_review if plan else None
     return Line(f"{who} rejected: {(review and review.rejection_reason) or why}", "bad")
+
+
+def _gate_of_change(who: str, decision: str, why: str) -> Line:
+    if decision == "retry":
+        return Line(f"{who} revises its change: {why}", "faint")
+    if decision == "commit":
+        return Line(f"{who}'s change is approved", "faint")
+    return Line(f"{who}'s change is refused: {why}", "bad")
 
 
 def _again(_: State, payload: Payload) -> Line:

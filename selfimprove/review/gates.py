@@ -139,6 +139,11 @@ def decide_change(critiques: Sequence[CriticReply], turn: int, settings: Setting
     return _gate(settings, "reject", reason)
 
 
+def refused_change(settings: Settings, reason: str) -> Gate:
+    """Give the decision on a change that needs no critic to be rejected."""
+    return _gate(settings, "reject", reason)
+
+
 NEXT: dict[str, dict[str, Any]] = {
     "commit": {"type": "proceed", "to_step": "execution"},
     "branch": {"type": "proceed", "to_step": "execution", "as": "experiment"},

@@ -113,15 +113,17 @@ def _seats(settings: Settings) -> Iterator[_Seat]:
     planners, critics = settings.number_of_agents, settings.number_of_max_critics
     attempts = 1 + (settings.max_plan_retries if settings.adaptive_refinement else 0)
     plans = attempts * settings.max_critique_rounds
-    fixes = 1 + settings.max_fix_attempts
+    changes = settings.max_critique_rounds if settings.critique_execution and critics else 0
+    edits = max(1, changes) + settings.max_fix_attempts
+    criticised = planners + planners * bool(changes)
     yield _Seat("researcher", specs_for(settings, "researcher")[0], 1, 1)
     for spec in specs_for(settings, "planner", planners):
         yield _Seat("planner", spec, 1, plans)
     yield _Seat("architect", specs_for(settings, "architect")[0], planners, planners * plans)
     for spec in specs_for(settings, "critic", critics):
-        yield _Seat("critic", spec, planners, planners * plans)
+        yield _Seat("critic", spec, criticised, planners * (plans + changes))
     for spec in specs_for(settings, "executor", planners):
-        yield _Seat("executor", spec, 1, fixes)
+        yield _Seat("executor", spec, 1, edits)
 
 
 def _usual(seat: _Seat, settings: Settings) -> Cost:

@@ -36,7 +36,8 @@ from selfimprove.steps.context import Turn, common, request
 from selfimprove.steps.gate_command import gate_command
 from selfimprove.steps.planning import plan_all
 from selfimprove.steps.reviewing import review_context
-from selfimprove.store.state import PlannerState, Round, State
+from selfimprove.store.state import Round, State
+from selfimprove.store.state_actors import PlannerState
 
 Flow = Generator[Draft, State, State]
 

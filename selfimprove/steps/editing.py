@@ -31,7 +31,8 @@ from selfimprove.steps.base import EndRun, round_of, topic
 from selfimprove.steps.budget import hurried, out_of_round, round_over, take_note
 from selfimprove.steps.context import Turn, common, request
 from selfimprove.steps.waiting import Patience, outwait
-from selfimprove.store.state import Candidate, State
+from selfimprove.store.state import State
+from selfimprove.store.state_actors import Candidate, ExecutorState
 from selfimprove.workshop import Inspection
 
 Flow = Generator[Draft, State, State]
@@ -52,11 +53,33 @@ class _Inspecting:
 
 @dataclass(frozen=True)
 class Mend:
-    """What an executor is sent back with: which attempt, what failed, and its last commit."""
+    """What an executor is sent back with: what failed, and its last commit."""
 
     attempt: int = 0
-    feedback: str = ""
+    """How often it was sent back to mend something."""
+    feedback: tuple[str, ...] = ()
     commit: str = ""
+    revision: int = 0
+    """How often it was sent back by critics."""
+    fixing: bool = True
+    """A guard sent it back, not its critics."""
+
+    @classmethod
+    def of(cls, executor: ExecutorState) -> Mend:
+        """What an executor without a candidate is asked: to begin, or to answer its critics."""
+        back = executor.sent_back
+        if back is None:
+            return cls()
+        told = tuple(back.feedback)
+        return cls(back.fixes, told, back.commit, executor.revision, fixing=False)
+
+    @property
+    def call(self) -> str:
+        """Tells this question to the executor from the others of the round."""
+        parts = [f"revision_{self.revision}"] if self.revision else []
+        if self.attempt and self.fixing:
+            parts.append(f"fix_{self.attempt}")
+        return "_".join(parts)
 
 
 _Work = _Asking | _Inspecting
@@ -77,7 +100,8 @@ def edit_all(state: State, deps: Deps) -> Flow:
         engine = _Engine(pool)
         running = engine.running
         for name in owing:
-            state = yield from _begin(state, deps, engine, _ask(state, deps, name, Mend()))
+            mend = Mend.of(round_of(state).executors[name])
+            state = yield from _begin(state, deps, engine, _ask(state, deps, name, mend))
         while running or (engine.away and not engine.refused):
             if not running:
                 state = yield from outwait(state, deps, engine.patience, engine.away)
@@ -185,7 +209,9 @@ def _inspected(
             )
         )
     if found.feedback and fixes < deps.config.settings.max_fix_attempts:
-        ask = _ask(state, deps, work.executor, Mend(fixes + 1, found.feedback, work.kept.commit))
+        told = (found.feedback,)
+        mend = Mend(fixes + 1, told, kept_commit(work.kept), executor.revision)
+        ask = _ask(state, deps, work.executor, mend)
         return (yield from _begin(state, deps, engine, ask))
     assert found.analysis is not None
     result = results.failure(work.executor, executor, found.analysis, found.disqualification)
@@ -205,15 +231,16 @@ def _ask(state: State, deps: Deps, name: str, mend: Mend) -> Ask:
     agent = deps.roster.agent("executor", int(name.removeprefix("executor_")) - 1)
     context: dict[str, Any] = common(state, deps) | {
         "plan": current.plan_of(name).document(),
-        "feedback": [mend.feedback] if mend.feedback else [],
+        "feedback": list(mend.feedback),
     }
     if mend.attempt:
         context["fix_attempt"] = mend.attempt
+    if mend.revision:
+        context["revision"] = mend.revision
     worker = deps.workshop.editor(
         hurried(agent, state, deps), current.incumbent.commit, mend.commit, current.started_at
     )
-    turn = Turn("executor", name, f"fix_{mend.attempt}" if mend.attempt else "")
-    asked = request(state, deps, turn, context)
+    asked = request(state, deps, Turn("executor", name, mend.call), context)
     return Ask(topic(state, "execution", name), asked, agent.spec, worker)
 
 

@@ -14,7 +14,8 @@ from selfimprove.process import Outcome
 from selfimprove.review.critique import failures, issues, panel_score
 from selfimprove.review.gates import says_no
 from selfimprove.steps.base import round_of, topic
-from selfimprove.store.state import PlannerState, State
+from selfimprove.store.state import State
+from selfimprove.store.state_actors import PlannerState
 
 MOST_SAID = 1000
 """Characters of what a command prints that are told to the planner."""

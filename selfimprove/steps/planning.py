@@ -16,7 +16,8 @@ from selfimprove.steps.base import Drafts, EndRun, round_of, topic
 from selfimprove.steps.budget import hurried
 from selfimprove.steps.context import Turn, common, for_offline, request
 from selfimprove.steps.reviewing import family_facts
-from selfimprove.store.state import PlannerState, State
+from selfimprove.store.state import State
+from selfimprove.store.state_actors import PlannerState
 
 
 def run(state: State, deps: Deps) -> Drafts:

@@ -25,6 +25,7 @@ from selfimprove.review.families import assign
 from selfimprove.review.quality import quality_report
 from selfimprove.steps import recording
 from selfimprove.steps.base import round_of
+from selfimprove.steps.change_review import back_to, change_decision
 from selfimprove.steps.confirming import estimate, repeats, ruling, trial_of
 from selfimprove.steps.critic_review import decision, judged, sent_back
 from selfimprove.steps.reviewing import losers, narrowed, recent_winners, recorded_facts
@@ -160,6 +161,9 @@ def _context(state: State, plan: Plan, said: list[Payload], known: Known) -> Rev
 
 
 def _gate(state: State, payload: Payload, _: Known) -> Iterator[str]:
+    if "executor" in payload:
+        yield from _gate_of_change(state, payload)
+        return
     planner = round_of(state).planners[payload["planner"]]
     recorded = Plan.parse(payload["plan"], "plan")
     if planner.plan is None:
@@ -170,6 +174,18 @@ def _gate(state: State, payload: Payload, _: Known) -> Iterator[str]:
     yield from _differs(what, {name: payload.get(name) for name in gate}, gate)
     derived = reviewed(planner.plan, verdicts, recorded.architect_review)
     yield from _differs(what, recorded.document(), derived.document())
+
+
+def _gate_of_change(state: State, payload: Payload) -> Iterator[str]:
+    name = payload["executor"]
+    executor = round_of(state).executors[name]
+    if executor.candidate is None:
+        yield f"{name}: a decision on no change"
+        return
+    derived = change_decision(executor, _settings(state)).document()
+    if derived["decision"] == "retry":
+        derived |= back_to(executor)
+    yield from _differs(name, {key: payload.get(key) for key in derived}, derived)
 
 
 def _quality(state: State, payload: Payload, _: Known) -> Iterator[str]:

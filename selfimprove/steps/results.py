@@ -12,7 +12,7 @@ from selfimprove.contracts.benchmark import (
     Fingerprint,
     Measurement,
 )
-from selfimprove.store.state import ExecutorState
+from selfimprove.store.state_actors import ExecutorState
 
 
 def failure(

@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 
 from selfimprove.contracts.agent import CostOfWin, RunReport, RunTotals
 from selfimprove.contracts.base import Record
-from selfimprove.store.state import ExecutorState, PlannerState, Round, State
+from selfimprove.store.state import Round, State
+from selfimprove.store.state_actors import ExecutorState, PlannerState
 
 R = TypeVar("R", bound=Record)
 

@@ -27,16 +27,14 @@ from selfimprove.store.state import (
     LAST_IDEAS,
     LAST_WINS,
     RECENT_ROUNDS,
-    Candidate,
     Confirmation,
-    ExecutorState,
     IdeaFate,
     Incumbent,
-    PlannerState,
     Round,
     State,
     Win,
 )
+from selfimprove.store.state_actors import Candidate, ExecutorState, PlannerState, SentBack
 
 Payload = dict[str, Any]
 
@@ -114,7 +112,9 @@ def planner_failed(state: State, _: Envelope, payload: Payload) -> State:
 
 
 def gated(state: State, envelope: Envelope, payload: Payload) -> State:
-    """`gate`: the decision on a plan, with the reviews written into it."""
+    """`gate`: the decision on a plan, with the reviews written into it, or on a change."""
+    if "executor" in payload:
+        return _gated_change(state, envelope, payload)
     if payload["decision"] == "retry":
         name = payload["planner"]
         rounds = round_of(state).planners[name].critique_round + 1
@@ -125,6 +125,15 @@ def gated(state: State, envelope: Envelope, payload: Payload) -> State:
     plan = Plan.parse(payload["plan"], envelope.id)
     contested = payload["decision"] == "branch"
     return with_planner(state, plan.planner_id, plan=plan, reviewed=True, experiment=contested)
+
+
+def _gated_change(state: State, envelope: Envelope, payload: Payload) -> State:
+    name, decision = payload["executor"], payload["decision"]
+    if decision != "retry":
+        return with_executor(state, name, gate=decision, reason=payload["reason"])
+    back = SentBack.parse(payload["sent_back"], envelope.id)
+    revision = payload["revision"]
+    return with_executor(state, name, candidate=None, sent_back=back, revision=revision)
 
 
 def quality(state: State, envelope: Envelope, payload: Payload) -> State:
@@ -268,11 +277,13 @@ def planned(state: State, envelope: Envelope, payload: Payload) -> State:
 def executed(state: State, envelope: Envelope, payload: Payload) -> State:
     """Intent `execute`: an executor's candidate commit."""
     candidate = Candidate.parse(payload["candidate"], envelope.id)
-    return with_executor(state, payload["executor"], candidate=candidate)
+    return with_executor(state, payload["executor"], candidate=candidate, critiques=[], gate="")
 
 
 def critiqued(state: State, envelope: Envelope, payload: Payload) -> State:
     """A critique: rule verdicts in code, the architect's advice, or an agent's score."""
+    if "executor" in payload:
+        return _criticised(state, envelope, payload)
     planner = payload.get("planner")
     if planner is None:
         return state
@@ -283,9 +294,18 @@ def critiqued(state: State, envelope: Envelope, payload: Payload) -> State:
     if payload["critic"] == "architect":
         advice = ArchitectReview.parse(payload["advice"], envelope.id)
         return with_planner(state, planner, architect=advice)
+    return with_planner(state, planner, critiques=[*current.critiques, _reply(envelope, payload)])
+
+
+def _criticised(state: State, envelope: Envelope, payload: Payload) -> State:
+    name = payload["executor"]
+    said = [*round_of(state).executors[name].critiques, _reply(envelope, payload)]
+    return with_executor(state, name, critiques=said)
+
+
+def _reply(envelope: Envelope, payload: Payload) -> CriticReply:
     fields = {name: payload[name] for name in ("score", "issues", "summary") if name in payload}
-    reply = CriticReply.parse(fields, envelope.id)
-    return with_planner(state, planner, critiques=[*current.critiques, reply])
+    return CriticReply.parse(fields, envelope.id)
 
 
 ROUND_EVENTS = {

@@ -9,7 +9,6 @@ from pydantic import Field
 from selfimprove.contracts.agent import AgentSettings, RunReport, RunStatus, RunTotals, Span, Usage
 from selfimprove.contracts.base import Direction, Record
 from selfimprove.contracts.benchmark import (
-    BenchmarkResult,
     Canary,
     Disqualification,
     Fingerprint,
@@ -19,13 +18,14 @@ from selfimprove.contracts.benchmark import (
     Sample,
 )
 from selfimprove.contracts.brief import ResearchBrief
-from selfimprove.contracts.critique import CriticReply, QualityReport, Refinement, RuleVerdict
+from selfimprove.contracts.critique import QualityReport, Refinement
 from selfimprove.contracts.history import HistoryRecord
-from selfimprove.contracts.iteration import ExecutorStatus, StepName, StepStatus
+from selfimprove.contracts.iteration import StepName, StepStatus
 from selfimprove.contracts.merge import MergeReport
-from selfimprove.contracts.plan import ArchitectReview, Plan
+from selfimprove.contracts.plan import Plan
 from selfimprove.contracts.significance import Estimate, Judgement, Trial
 from selfimprove.contracts.tracking import Baseline
+from selfimprove.store.state_actors import ExecutorState, PlannerState
 
 RECENT_ROUNDS = 10
 """History records that a checkpoint carries and agents are shown whole."""
@@ -93,56 +93,6 @@ class Incumbent(Record):
     commit: str
     score: float
     sub_scores: dict[str, float] = Field(default_factory=dict)
-
-
-class PlannerState(Record):
-    """One planner of the round under way."""
-
-    additions: ClassVar[frozenset[str]] = frozenset({"architect", "word", "sent_back"})
-
-    families: list[str]
-    files: list[str] = Field(default_factory=list)
-    """Target files it is narrowed to; empty where it may touch any in scope."""
-    status: StepStatus = "pending"
-    plan: Plan | None = None
-    revision: int = 0
-    verdicts: list[RuleVerdict] = Field(default_factory=list)
-    critiques: list[CriticReply] = Field(default_factory=list)
-    architect: ArchitectReview | None = None
-    """What the architect answered, before code's own advice was joined to it."""
-    word: RuleVerdict | None = None
-    """What `gate.command` said of the plan."""
-    experiment: bool = False
-    """The panel was split over the plan: it is tried after every other candidate."""
-    sent_back: str = ""
-    """Why an expression or a command of the project's own did not let the plan pass."""
-    reviewed: bool = False
-    critique_round: int = 0
-    """How often the planner revised its plan for the critics."""
-    error: str = ""
-
-
-class Candidate(Record):
-    """What an executor made: a commit, and nothing else of it survives."""
-
-    commit: str
-    tree: str
-    files: list[str]
-    claim: dict[str, Any] | None = None
-    """The executor's own answer: stored, never used."""
-    fix_attempts: int = 0
-
-
-class ExecutorState(Record):
-    """One executor of the round under way."""
-
-    plan_id: str
-    status: ExecutorStatus = "pending"
-    candidate: Candidate | None = None
-    samples: list[Sample] = Field(default_factory=list)
-    raw: str = ""
-    """Standard output of its first run."""
-    result: BenchmarkResult | None = None
 
 
 class Confirmation(Record):

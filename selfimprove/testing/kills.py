@@ -3,6 +3,7 @@
     python -m selfimprove.testing.kills FOLDER              every point
     python -m selfimprove.testing.kills FOLDER --sample 60  some of each kind
     python -m selfimprove.testing.kills FOLDER --part 1/2   every other one, for a second core
+    python -m selfimprove.testing.kills FOLDER --criticised executors' changes are criticised
 
 The run is one of two rounds with three scripted executors, from an empty repository to its end.
 Each try is two real processes, forked from this one: the first dies by SIGKILL at its point, the
@@ -38,7 +39,7 @@ from selfimprove.store.rebuild import findings
 from selfimprove.store.record import load_state
 from selfimprove.testing.compare import settled
 from selfimprove.testing.faults import Killer, Listener, Recorder, installed, sample
-from selfimprove.testing.rehearsal import Rehearsal, number_plan, rehearse
+from selfimprove.testing.rehearsal import Rehearsal, number_plan, rehearse, set_numbers
 from selfimprove.testing.scripts import position
 from selfimprove.vcs.state import user_state
 from selfimprove.vcs.target import open_target
@@ -76,16 +77,40 @@ def planned(request: Any, tree: Path) -> dict[str, Any]:
     return number_plan("abc"[place], now + (-2, -1, 1)[place])(request, tree)
 
 
-def staged(folder: Path) -> Rehearsal:
+def bolder(request: Any, tree: Path) -> dict[str, Any]:
+    """Carry a number plan out, and for one's critics by one less."""
+    answer = set_numbers(request, tree)
+    for step in request.context["plan"]["steps"]:
+        place = tree / step["file"]
+        place.write_text(f"{int(place.read_text()) - request.context.get('revision', 0)}\n")
+    return answer
+
+
+def wants_bolder(request: Any, _tree: Path) -> dict[str, Any]:
+    """Like every plan, and of changes the first executor's and those that were revised."""
+    asked = request.session_id
+    content = "change" not in request.context or "executor_1" in asked or "revision" in asked
+    return {"score": 1.0} if content else {"score": 0.5, "issues": ["be bolder"]}
+
+
+def staged(folder: Path, criticised: bool) -> Rehearsal:
     """Build the target and its agents."""
     settings = {"number_of_agents": EXECUTORS, "significance.closing_pairs": 2}
-    return rehearse(folder / "play", planner=planned, settings=settings)
+    if not criticised:
+        return rehearse(folder / "play", planner=planned, settings=settings)
+    return rehearse(
+        folder / "play",
+        planner=planned,
+        executor=bolder,
+        critic=wants_bolder,
+        settings={**settings, "critique_execution": True},
+    )
 
 
 class Stand:
     """The run, as it is before it begins and as it ends when nobody disturbs it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, criticised: bool = False) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("play", "as it was", "machine"):
             shutil.rmtree(folder / name, ignore_errors=True)
@@ -95,7 +120,7 @@ class Stand:
         secrets.token_hex = _same_token  # which of a pair is measured first follows from it
         become_reaper()
         self.folder = folder
-        self.play = staged(folder)
+        self.play = staged(folder, criticised)
         self._saved = folder / "as it was"
         shutil.copytree(folder / "play", self._saved, symlinks=True)
         self.user = self._users()
@@ -256,9 +281,10 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--part", default="1/1")
     parser.add_argument("--point", action="append", default=[])
+    parser.add_argument("--criticised", action="store_true")
     given = parser.parse_args()
     part, parts = map(int, given.part.split("/"))
-    stand = Stand(given.folder.absolute())
+    stand = Stand(given.folder.absolute(), criticised=given.criticised)
     points = sample(stand.points, given.sample) if given.sample else stand.points
     mine = given.point or points[part - 1 :: parts]
     random.Random(1).shuffle(mine)  # a series that is cut short has seen something of everything

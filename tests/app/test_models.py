@@ -153,6 +153,16 @@ def test_the_most_holds_every_retry() -> None:
     assert cost(adaptive_refinement=False, number_of_agents=1).most.calls == 2 * (1 + 9 + 3)
 
 
+def test_criticised_changes_cost_their_critics_and_revisions() -> None:
+    plain = cost(number_of_agents=2)
+    more = cost(number_of_agents=2, number_of_max_critics=1, critique_execution=True)
+    assert more.usual.calls == plain.usual.calls + 2
+    # three reviews of each change, and two revisions besides the fixes
+    assert more.most.calls == plain.most.calls + 2 * 2 * (3 + 2)
+    none = cost(number_of_agents=2, number_of_max_critics=0, critique_execution=True)
+    assert none.most.calls == cost(number_of_agents=2, number_of_max_critics=0).most.calls
+
+
 def test_what_is_not_known_is_not_summed() -> None:
     agents = {"planner": "anthropic:claude-99", "critic": f"anthropic:{MODEL}"}
     found = cost(agents=agents)

@@ -197,5 +197,6 @@ def test_what_is_not_in_force_is_named_in_one_line(file: Path) -> None:
     assert load_config(file, parse_goal(plain), {}, {}).warnings == ()
     assert told() == []
     assert told(export_git=True, services=[{"name": "db", "start": "db"}]) == []
-    (line,) = told(auto_pr=True, critique_execution=True)
-    assert line.endswith("critique_execution, auto_pr")
+    assert told(critique_execution=True) == []
+    (line,) = told(auto_pr=True, upstream_url="https://example.org/up.git")
+    assert line.endswith("auto_pr, upstream_url")

@@ -35,6 +35,16 @@ def test_a_kill_at_some_points_of_every_kind(tmp_path: Path, part: int) -> None:
     assert len(found["not_reached"]) <= found["tried"] * 0.05
 
 
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_kill_while_changes_are_criticised(tmp_path: Path) -> None:
+    found = killed(tmp_path, "--criticised", "--sample", str(SAMPLE // PARTS))
+    assert found["wrong"] == []
+    assert found["points"] > 600
+    assert found["tried"] >= SAMPLE / PARTS * 0.8
+    assert len(found["not_reached"]) <= max(2, found["tried"] * 0.05)
+
+
 @pytest.mark.crash
 @pytest.mark.timeout(6 * 3600)
 @pytest.mark.parametrize("part", range(1, PARTS + 1))

@@ -23,8 +23,8 @@ Edit = tuple[str, Mapping[str, Any]]
 def execute(scanner: Scanner, request: AgentRequest, workspace: Workspace) -> dict[str, Any]:
     """Carry a plan out; AgentFailure where its edits do not fit what stands in the tree."""
     del scanner
-    if request.context.get("fix_attempt"):
-        # the change is one known edit: there is no second way to make it, and the guard says why
+    if request.context.get("fix_attempt") or request.context.get("revision"):
+        # the change is one known edit: there is no second way to make it, and who refused says why
         return {"summary": "no other way to make this change is known; the tree is left as it was"}
     edits = edits_of(request.context.get("plan") or {})
     if not edits:

@@ -29,8 +29,10 @@ def architect(scanner: Scanner, request: AgentRequest, workspace: Workspace) -> 
 
 
 def critic(scanner: Scanner, request: AgentRequest, workspace: Workspace) -> dict[str, Any]:
-    """Score a plan: full confidence less what is wrong with it."""
+    """Score a plan, or the change that carries it out: full confidence less what is wrong."""
     del scanner
+    if change := request.context.get("change"):
+        return _of_change(request.context.get("plan") or {}, change)
     issues = _concerns(request, workspace)
     score = 0.3 if issues else APPROVED
     plan = request.context.get("plan") or {}
@@ -40,6 +42,15 @@ def critic(scanner: Scanner, request: AgentRequest, workspace: Workspace) -> dic
         score = 0.0
     said = "one change, its place is there, and it was not made before"
     return {"score": score, "issues": issues, "summary": "; ".join(issues) or said}
+
+
+def _of_change(plan: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """What code can tell of a change that guards let pass: which files it has to do with."""
+    changed, targets = set(change.get("files") or ()), set(plan.get("target_files") or ())
+    issues = [f"{path} is changed, which the plan does not name" for path in changed - targets]
+    issues += [f"{path} is to be changed, and is not" for path in targets - changed]
+    summary = "; ".join(issues) or "it changes the files of the plan, and the guards are green"
+    return {"score": 0.3 if issues else APPROVED, "issues": sorted(issues), "summary": summary}
 
 
 def _concerns(request: AgentRequest, workspace: Workspace) -> list[str]:
