@@ -21,6 +21,8 @@ NOT_YET = (
 )
 """Settings that are read and checked but that nothing carries out yet; said, where they are set."""
 
+NO_MODELS = frozenset({"", "offline", "command", "scripted"})
+"""Schemes of agents that are code, or of which nobody can tell what is behind them."""
 ROLES: tuple[str, ...] = get_args(AgentRole)
 
 
@@ -138,6 +140,7 @@ def _doubts(settings: Settings, goal: Goal, origins: Origins) -> Iterator[str]:
             f"{len(planners)} planners are named, but number_of_agents is "
             f"{settings.number_of_agents}: the last ones are not used"
         )
+    yield from _own_critics(settings)
     if settings.primary_metric != goal.metric.name and origins.from_goal("target_value"):
         yield (
             f"primary_metric is {settings.primary_metric!r} ({origins.where('primary_metric')}), "
@@ -146,6 +149,37 @@ def _doubts(settings: Settings, goal: Goal, origins: Origins) -> Iterator[str]:
     limits = settings.round_timeout, settings.benchmark_timeout
     if limits[0] and limits[1] and limits[0] < limits[1]:
         yield "round_timeout is shorter than benchmark_timeout: a round may end first"
+
+
+def _own_critics(settings: Settings) -> Iterator[str]:
+    """One line where a critic is the very model whose work it judges: it shares its blind spots."""
+    critic = settings.agents.get("critic", "")
+    if not isinstance(critic, str) or not settings.number_of_max_critics:
+        return
+    judged = ["planner", "executor"] if settings.critique_execution else ["planner"]
+    same = [
+        f"{role}s"
+        for role in judged
+        if _model(critic) and any(_model(critic) == _model(spec) for spec in _specs(settings, role))
+    ]
+    if same:
+        yield (
+            f"critic and {' and '.join(same)} are one model ({critic}), which overlooks in others "
+            "what it overlooks in itself: set agents.critic (--critic) to another"
+        )
+
+
+def _specs(settings: Settings, role: str) -> list[str]:
+    given = settings.agents.get(role, "")
+    return [given] if isinstance(given, str) else given
+
+
+def _model(spec: str) -> str:
+    """The model that a spec names, whoever serves it; the tool where it names none."""
+    scheme, _, rest = spec.partition(":")
+    if scheme in NO_MODELS:
+        return ""
+    return rest.partition("@")[0].strip() or scheme
 
 
 def _not_in_force(settings: Settings, origins: Origins) -> Iterator[str]:

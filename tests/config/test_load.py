@@ -200,3 +200,38 @@ def test_what_is_not_in_force_is_named_in_one_line(file: Path) -> None:
     assert told(critique_execution=True) == []
     (line,) = told(auto_pr=True, upstream_url="https://example.org/up.git")
     assert line.endswith("auto_pr, upstream_url")
+
+
+MODEL = "anthropic:claude-sonnet-4-5"
+
+
+@pytest.mark.parametrize(
+    ("agents", "more", "roles"),
+    [
+        ({"critic": MODEL, "planner": MODEL}, {}, "planners"),
+        ({"critic": MODEL, "planner": ["offline", MODEL]}, {}, "planners"),
+        ({"critic": "claude-code:claude-sonnet-4-5", "planner": MODEL}, {}, "planners"),
+        ({"critic": "codex", "planner": "codex"}, {}, "planners"),
+        ({"critic": MODEL, "executor": MODEL}, {"critique_execution": True}, "executors"),
+        (
+            {"critic": MODEL, "planner": MODEL, "executor": MODEL},
+            {"critique_execution": True},
+            "planners and executors",
+        ),
+        ({"critic": MODEL, "executor": MODEL}, {}, ""),
+        ({"critic": MODEL, "planner": MODEL}, {"number_of_max_critics": 0}, ""),
+        ({"critic": "anthropic:other", "planner": MODEL}, {}, ""),
+        ({"critic": "command:./agent", "planner": "command:./agent"}, {}, ""),
+        ({"critic": "offline", "planner": "offline"}, {}, ""),
+        ({}, {}, ""),
+    ],
+)
+def test_a_critic_of_the_model_that_it_judges_is_warned_of_once(
+    file: Path, agents: dict[str, Any], more: dict[str, Any], roles: str
+) -> None:
+    warnings = [
+        line for line in load(file, {"agents": agents, **more}).warnings if "critic" in line
+    ]
+    assert len(warnings) == bool(roles)
+    if roles:
+        assert warnings[0].startswith(f"critic and {roles} are one model (")
