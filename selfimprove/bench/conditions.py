@@ -92,7 +92,7 @@ def broken_constraints(
     """The constraints that are false over the whole interval of the candidate's values."""
     if not constraints or not samples:
         return []
-    low, middle, high = (_bounds(samples, metric, files_changed, side) for side in (-1, 0, 1))
+    low, middle, high = (bounds(samples, metric, files_changed, side) for side in (-1, 0, 1))
     found = []
     for text in constraints:
         answers = [holds(text, values) for values in (low, middle, high)]
@@ -103,9 +103,7 @@ def broken_constraints(
     return found
 
 
-def _bounds(
-    samples: Sequence[Sample], metric: str, files_changed: int, side: int
-) -> dict[str, Any]:
+def bounds(samples: Sequence[Sample], metric: str, files_changed: int, side: int) -> dict[str, Any]:
     """The values at one end of their interval; `side` 0 gives the means."""
     rows = [values_of(sample, metric, files_changed) for sample in samples]
     plain = {

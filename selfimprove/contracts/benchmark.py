@@ -136,10 +136,24 @@ class Measurement(Record):
     fingerprint: Fingerprint
 
 
+class Assertion(Record):
+    """What a plan said would be true of its candidate, and whether it was."""
+
+    additions: ClassVar[frozenset[str]] = frozenset({"holds", "why"})
+
+    text: str
+    holds: bool | None = None
+    """Left out where nobody can tell."""
+    why: str = ""
+    """The values that made it false, or why nobody can tell."""
+
+
 class BenchmarkResult(Record):
     """What became of one executor's candidate before the tournament."""
 
-    additions: ClassVar[frozenset[str]] = frozenset({"disqualification", "measurement", "claim"})
+    additions: ClassVar[frozenset[str]] = frozenset(
+        {"disqualification", "measurement", "claim", "assertions"}
+    )
 
     executor_id: str
     plan_id: str
@@ -155,6 +169,8 @@ class BenchmarkResult(Record):
     measurement: Measurement | None = None
     claim: dict[str, Any] | None = None
     """What the agent said of its own work: stored, never used."""
+    assertions: list[Assertion] = Field(default_factory=list)
+    """The plan's, held against what was measured."""
 
 
 class Canary(Record):

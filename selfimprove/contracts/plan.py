@@ -104,6 +104,9 @@ class Plan(Record):
     reflection: Reflection | None = None
     confidence: float | None = Field(default=None, ge=0, le=1)
     assertions: list[str] = Field(default_factory=list)
+    """What will be true once it is carried out, as expressions over `score`, the metric's name,
+    sub-scores by name, `gain` (relative to the incumbent, more is better: 0.05 is 5%), `incumbent`,
+    `duration_s`, `memory_mb`, `files_changed`: `gain >= 0.03`, `p50 <= 12 && memory_mb < 300`."""
     tool_plan: list[ToolUse] = Field(default_factory=list)
     rollback_plan: str | None = None
     budget: PlanBudget | None = None

@@ -29,11 +29,14 @@ def percents(estimate: str) -> list[float]:
 def calibrations(rows: Sequence[Row], direction: Direction) -> list[dict[str, Any]]:
     """What planners, then families, said beforehand and what came; `rows` are all attempts.
 
-    Of each: `who`; `tried`, plans that were carried out and said how sure they were; `confidence`,
-    the mean chance of a win that they stated; `won`, the share that won; `brier`; and where plans
-    named per cents and were measured, `predicted` and `measured`, the medians of both.
+    Of each: `who`; `tried`, plans that were carried out and said how sure they were, or asserted
+    what could be held against figures; `confidence`, the mean chance of a win that they stated;
+    `won`, the share of those that won; `brier`; and where plans named per cents and were measured,
+    `predicted` and `measured`, the medians of both; `asserted`, how often they asserted something,
+    and `held`, the share of it that was true.
     """
-    told = [row for row in rows if row["outcome"] != "rejected" and _sure(row) is not None]
+    said = (row for row in rows if row["outcome"] != "rejected")
+    told = [row for row in said if _sure(row) is not None or row.get("assertions")]
     planners = _grouped(told, lambda row: f"planner_{row['plan_id'].rpartition('_planner_')[2]}")
     families = _grouped(told, lambda row: str(row["approach_family"]))
     return [
@@ -51,18 +54,20 @@ def _grouped(rows: Iterable[Row], name: Any) -> dict[str, list[Row]]:
 
 
 def _calibration(who: str, rows: Sequence[Row], direction: Direction) -> dict[str, Any]:
-    pairs = [(_sure(row) or 0.0, float(row["outcome"] == "won")) for row in rows]
-    found: dict[str, Any] = {
-        "who": who,
-        "tried": len(rows),
-        "confidence": round(mean(sure for sure, _ in pairs), 3),
-        "won": round(mean(came for _, came in pairs), 3),
-        "brier": round(mean((sure - came) ** 2 for sure, came in pairs), 3),
-    }
+    found: dict[str, Any] = {"who": who, "tried": len(rows)}
+    pairs = [(s, float(row["outcome"] == "won")) for row in rows if (s := _sure(row)) is not None]
+    if pairs:
+        found["confidence"] = round(mean(sure for sure, _ in pairs), 3)
+        found["won"] = round(mean(came for _, came in pairs), 3)
+        found["brier"] = round(mean((sure - came) ** 2 for sure, came in pairs), 3)
     gains = [pair for row in rows if (pair := _gains(row, direction)) is not None]
     if gains:
         found["predicted"] = f"{median(predicted for predicted, _ in gains):.3g}%"
         found["measured"] = f"{median(measured for _, measured in gains):.3g}%"
+    claims = [row["assertions"] for row in rows if row.get("assertions")]
+    held = sum(claim["held"] for claim in claims)
+    if many := held + sum(claim["failed"] for claim in claims):
+        found["asserted"], found["held"] = many, round(held / many, 3)
     return found
 
 

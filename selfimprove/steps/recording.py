@@ -13,6 +13,7 @@ from selfimprove.contracts.plan import Plan
 from selfimprove.contracts.settings import Settings
 from selfimprove.contracts.tracking import RawDataRow
 from selfimprove.deps import Deps
+from selfimprove.review.assertions import counted
 from selfimprove.review.context import plan_key
 from selfimprove.steps.base import Drafts, round_of, topic
 from selfimprove.steps.counting import counters
@@ -202,6 +203,8 @@ def _attempts(
             candidate = current.executors[name].candidate
             row["tree"] = candidate.tree if candidate else ""
             row["score"] = result.benchmark_score
+            if told := counted(result.assertions):
+                row["assertions"] = told
             row["outcome"] = outcome(current, name, result, merged)
             if name in merged:
                 row["score"] = merged[name].score_after

@@ -219,7 +219,9 @@ def _result(state: State, payload: Payload, _: Known) -> Iterator[str]:
     if result.benchmark_score is None and result.status != "success":
         return  # one of several runs gave no score: why stands beside it
     derived = result_of(state, result.executor_id)
-    for name in ("benchmark_score", "sub_scores", "status"):
+    # what older versions recorded has no assertions
+    more = ("assertions",) if result.assertions else ()
+    for name in ("benchmark_score", "sub_scores", "status", *more):
         yield from _differs(f"{what}: {name}", getattr(result, name), getattr(derived, name))
 
 

@@ -20,6 +20,7 @@ from selfimprove.bench.seeds import seed_for
 from selfimprove.contracts.benchmark import INCUMBENT, BenchmarkResult, FailureAnalysis
 from selfimprove.contracts.envelope import Draft, control, tool_call, tool_result
 from selfimprove.deps import Deps
+from selfimprove.review.assertions import asserted, values
 from selfimprove.steps import results
 from selfimprove.steps.base import round_of, topic
 from selfimprove.steps.budget import ROUND_OVER, ensure_minutes, round_over
@@ -203,7 +204,19 @@ def result_of(state: State, name: str) -> BenchmarkResult:
     if hopeless:
         why = results.regression(score, _middle(incumbent, race), facts.metric)
         result = result.model_copy(update={"status": "regression", "failure_analysis": why})
-    return result
+    return _asserted(state, name, result)
+
+
+def _asserted(state: State, name: str, result: BenchmarkResult) -> BenchmarkResult:
+    """The result with the truth of what its plan asserted."""
+    current, facts = round_of(state), state.facts
+    assert facts is not None
+    texts, candidate = current.plan_of(name).assertions, current.executors[name].candidate
+    if not texts or candidate is None:
+        return result
+    files, incumbent = len(candidate.files), current.incumbent.score
+    known = values(result, facts.metric, facts.direction, incumbent, files)
+    return result.model_copy(update={"assertions": asserted(texts, known)})
 
 
 def _middle(scores: list[float], race: Race) -> float:

@@ -12,7 +12,8 @@ from selfimprove.contracts.base import Direction
 T = TypeVar("T")
 Row = dict[str, Any]
 """One plan of one round: plan_id, round, approach_family, hypothesis, target_files, steps,
-tool_plan, estimated_impact, confidence, avoids, parent, tree, score, incumbent_score, outcome."""
+tool_plan, estimated_impact, confidence, avoids, parent, tree, score, incumbent_score, outcome;
+where there is something to tell, `experiment` and `assertions` {held, failed}."""
 
 BEST, LAST = 100, 300
 """How many of the best and of the latest rows a chooser is shown."""

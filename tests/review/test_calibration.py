@@ -72,3 +72,18 @@ def test_brier_is_no_less_than_the_distance_of_the_means(told: list[tuple[float,
     found = calibrations(rows, "lower_is_better")[0]
     assert 0 <= found["brier"] <= 1
     assert found["brier"] >= (found["confidence"] - found["won"]) ** 2 - 0.005
+
+
+def test_what_was_asserted_counts_beside_how_sure_they_were() -> None:
+    rows = [
+        row(1, "won", assertions={"held": 2, "failed": 1}),
+        row(2, "lost", confidence=None, assertions={"held": 0, "failed": 1}),
+        row(3, "lost", confidence=None),
+    ]
+    (planner, _) = calibrations(rows, "lower_is_better")
+    assert (planner["tried"], planner["asserted"], planner["held"]) == (2, 4, 0.5)
+    assert (planner["confidence"], planner["won"]) == (0.5, 1.0)
+    (alone, _) = calibrations(rows[1:], "lower_is_better")
+    assert "confidence" not in alone
+    assert (alone["asserted"], alone["held"]) == (1, 0.0)
+    assert "asserted" not in calibrations([row(1, "won")], "lower_is_better")[0]
