@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 READS = (
     "goal", "settings", "history", "brief", "plan", "plans", "rules", "ideas", "feedback", "change",
 )  # fmt: skip
-FACTS = ("family", "files", "attempts", "profile", "lessons", "calibration", "nearest")
+FACTS = ("family", "files", "attempts", "profile", "lessons", "calibration", "nearest", "found",
+         "answers", "left")  # fmt: skip
 """Besides the documents: the families and files a planner may use, past attempts, hot spots, what
 all rounds taught by family, how sure planners were and how often right, and the dead ends that a
-plan is like."""
+plan is like. At set-up: what was found in the repository, what a person answered, and how many
+questions are left."""
 ROUND, REQUEST = "\n# This round\n", "\n# This request\n"
 """Where a prompt stops being the same in every round, and for everybody who has the role."""
 NEEDED: dict[AgentRole, tuple[str, ...]] = {
@@ -40,6 +42,8 @@ NEEDED: dict[AgentRole, tuple[str, ...]] = {
     "architect": ("goal", "plan"),
     "critic": ("goal", "plan"),
     "executor": ("goal", "plan"),
+    "goal-clarifier": ("goal", "found", "answers", "left"),
+    "benchmark-builder": ("goal", "found"),
 }
 UNSAID = {"sha256", "hidden"}
 """Fields that no prompt shows: what is hidden is hidden from agents too."""

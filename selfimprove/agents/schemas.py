@@ -19,6 +19,7 @@ from selfimprove.contracts.base import refusal
 from selfimprove.contracts.brief import ResearchBrief
 from selfimprove.contracts.critique import CriticReply
 from selfimprove.contracts.plan import ArchitectReview, Plan
+from selfimprove.contracts.setup import BuilderReply, ClarifierReply
 
 ANSWERS: dict[AgentRole, type[BaseModel]] = {
     "researcher": ResearchBrief,
@@ -26,6 +27,8 @@ ANSWERS: dict[AgentRole, type[BaseModel]] = {
     "architect": ArchitectReview,
     "critic": CriticReply,
     "executor": ExecutorOutput,
+    "goal-clarifier": ClarifierReply,
+    "benchmark-builder": BuilderReply,
 }
 OWNED: dict[AgentRole, tuple[str, ...]] = {
     "researcher": ("iteration", "researcher_id"),

@@ -18,7 +18,9 @@ FILE = "SKILL.md"
 LARGEST = 64 * 1024
 """Bytes: every prompt of the role begins with all of it."""
 ASKED: tuple[AgentRole, ...] = ("researcher", "planner", "architect", "critic", "executor")
-"""The roles that a run asks; the skills of others are there to be read."""
+"""The roles that a run asks."""
+AT_SETUP: tuple[AgentRole, ...] = ("goal-clarifier", "benchmark-builder")
+"""The roles that `init` asks, where they are given to agents; other skills are there to be read."""
 Source = Literal["bundled", "installed", "repository"]
 
 _PARTS = re.compile(r"\A---[ \t]*\n(?P<front>.*?)\n---[ \t]*\n(?P<body>.*)\Z", re.S)
@@ -47,6 +49,11 @@ class Skill:
         """Whether a run asks for it."""
         return self.id in ASKED
 
+    @property
+    def asked_by(self) -> str:
+        """The command that asks for it, or `nothing`."""
+        return "run" if self.asked else "init" if self.id in AT_SETUP else "nothing"
+
     def document(self) -> dict[str, Any]:
         """This skill as plain JSON values, less its instructions."""
         return {
@@ -56,6 +63,7 @@ class Skill:
             "place": self.place,
             "sha256": self.sha256,
             "asked_by_a_run": self.asked,
+            "asked_by": self.asked_by,
         }
 
 
@@ -67,10 +75,10 @@ def load_skill(role: AgentRole) -> Skill:
 
 
 def bundled() -> list[Skill]:
-    """The skills that come with this program, in the order in which a run asks their roles."""
+    """The skills that come with this program, in the order in which their roles are asked."""
     found = sorted(path.parent.name for path in resources.folder("skills").glob(f"*/{FILE}"))
-    last = len(ASKED)
-    order = {role: place for place, role in enumerate(ASKED)}
+    order = {role: place for place, role in enumerate((*ASKED, *AT_SETUP))}
+    last = len(order)
     names: Iterable[Any] = sorted(found, key=lambda name: order.get(name, last))
     return [load_skill(name) for name in names]
 

@@ -109,7 +109,6 @@ def _list(skills: Skills, *, as_json: bool) -> None:
         table.add_column(name, overflow="fold")
     for skill in skills.values():
         place = skill.source if skill.source == "bundled" else f"{skill.source}: {skill.place}"
-        asked = "run" if skill.asked else "nothing"
-        about = (skill.manifest.artifact_kind, place, asked, skill.description)
+        about = (skill.manifest.artifact_kind, place, skill.asked_by, skill.description)
         table.add_row(skill.id, *(escape(clean(each)) for each in about))
     print_table(table)

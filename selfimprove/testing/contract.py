@@ -11,12 +11,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from selfimprove.agents.base import Agent, AgentFailure, Workspace
-from selfimprove.agents.schemas import ANSWERS, check_output
+from selfimprove.agents.schemas import check_output
+from selfimprove.agents.skills import ASKED
 from selfimprove.contracts.agent import AgentReply, AgentRequest, AgentRole
 from selfimprove.contracts.base import FAMILIES
 from selfimprove.contracts.plan import Plan
@@ -26,7 +27,7 @@ from selfimprove.review.rules import review_plan
 from selfimprove.testing.documents import a_plan, a_request
 from selfimprove.testing.workspaces import make_workspace
 
-ROLES: tuple[AgentRole, ...] = tuple(role for role in get_args(AgentRole) if role in ANSWERS)
+ROLES: tuple[AgentRole, ...] = ASKED
 TARGET = "src/work.py"
 SOURCE = '''"""Counts words."""
 

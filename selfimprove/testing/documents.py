@@ -13,6 +13,14 @@ ANSWERS: dict[AgentRole, dict[str, Any]] = {
     "architect": {"verdict": "approve"},
     "critic": {"score": 1.0},
     "executor": {"summary": "changed nothing"},
+    "goal-clarifier": {
+        "scores": {
+            name: {"score": 90, "evidence": "it was said"}
+            for name in ("objective", "metric", "target", "scope")
+        },
+        "goal": {},
+    },
+    "benchmark-builder": {"summary": "built nothing", "command": "true"},
 }
 """What a scripted role answers where a test does not care; planners have to be told."""
 

@@ -7,7 +7,7 @@ from jinja2 import Environment, meta
 from ruamel.yaml import YAML
 
 from selfimprove.agents.prompts import FACTS, READS
-from selfimprove.agents.skills import ASKED, LARGEST, bundled, load_skill, parse_skill
+from selfimprove.agents.skills import ASKED, AT_SETUP, LARGEST, bundled, load_skill, parse_skill
 from selfimprove.contracts.agent import AgentRole
 from selfimprove.errors import ConfigError
 from selfimprove.resources import folder, text
@@ -41,7 +41,7 @@ def test_a_bundled_skill_keeps_to_the_agent_skills_format(role: Any) -> None:
     assert {type(value) for value in front["metadata"].values()} == {str}  # as the format has it
 
 
-@pytest.mark.parametrize("role", ASKED)
+@pytest.mark.parametrize("role", [*ASKED, *AT_SETUP])
 def test_accepted_inputs_are_the_documents_that_the_prompt_shows(role: AgentRole) -> None:
     prompts = folder("templates") / "prompts"
     names = [f"{role}.md.j2", "_base.md.j2"]

@@ -33,8 +33,8 @@ def test_the_bundled_skills_are_listed_anywhere(tmp_path, invoke, monkeypatch) -
     assert lines[0].split() == ["skill", "gives", "from", "asked", "by", "what", "it", "does"]
     rows = {line.split()[0]: line for line in lines if line[:1].strip()}
     assert "run" in rows["planner"]
-    assert "nothing" in rows["goal-clarifier"]
-    assert "nothing" in rows["benchmark-builder"]
+    assert " init " in rows["goal-clarifier"]
+    assert " init " in rows["benchmark-builder"]
 
 
 def test_a_repositorys_own_are_listed_with_their_place(target, invoke) -> None:
@@ -42,6 +42,7 @@ def test_a_repositorys_own_are_listed_with_their_place(target, invoke) -> None:
     assert (told["planner"]["source"], told["planner"]["place"]) == ("repository", PLANNER)
     assert told["critic"]["source"] == "bundled"
     assert told["linter"]["asked_by_a_run"] is False
+    assert told["linter"]["asked_by"] == "nothing"
     out = invoke("skills", target.path).out
     assert f"repository: {PLANNER}" in out
     assert "Finds [red]lint[/red]." in out

@@ -8,7 +8,7 @@ MAX_TOKENS = 16_000
 """Of one answer of a model, its tool calls included."""
 MOST_INPUT = 200_000
 """Tokens that one request may read; a conversation that has grown beyond is ended."""
-TURNS: dict[AgentRole, int] = {"executor": 80}
+TURNS: dict[AgentRole, int] = {"executor": 80, "benchmark-builder": 80}
 USUAL_TURNS = 40
 
 
