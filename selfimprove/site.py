@@ -13,7 +13,7 @@ from typing import Any
 from selfimprove.config import Config, load_config
 from selfimprove.contracts.goal import Goal
 from selfimprove.errors import ConfigError, TargetError
-from selfimprove.goalfile import checked_copy, find_goal, read_goal, read_text
+from selfimprove.goalfile import checked_copy, find_goal, parse_goal, read_text
 from selfimprove.harness import Harness, read_harness
 from selfimprove.names import RefNames, branch, record_ref, tag
 from selfimprove.places import private_of, root_of
@@ -66,8 +66,11 @@ class Site:
         return RefNames(self.topic, slug)
 
 
-def open_site(where: Where, flags: Mapping[str, Any]) -> Site:
-    """Open a target with its goal and settings; raises TargetError, ConfigError."""
+def open_site(where: Where, flags: Mapping[str, Any], text: str | None = None) -> Site:
+    """Open a target with its goal and settings; raises TargetError, ConfigError.
+
+    `text` is a goal.md that nobody has written yet.
+    """
     target = open_target(where.repo)
     layout = Layout(where.root.absolute() if where.root else root_of(target.top, where.topic))
     private = private_of(layout.root, where.trees)
@@ -75,8 +78,9 @@ def open_site(where: Where, flags: Mapping[str, Any]) -> Site:
         raise ConfigError(
             f"{private} lies inside the target", "give --trees a directory outside the repository"
         )
-    path = _goal_path(where, target, layout)
-    goal = read_goal(path)
+    path = layout.goal if text is not None else _goal_path(where, target, layout)
+    text = read_text(path) if text is None else text
+    goal = parse_goal(text, str(path))
     config = load_config(layout.settings, goal, flags, base_env())
     return Site(
         target=target,
@@ -85,7 +89,7 @@ def open_site(where: Where, flags: Mapping[str, Any]) -> Site:
         config=config,
         harness=read_harness(layout.harness),
         goal_path=path,
-        goal_text=checked_copy(read_text(path)),
+        goal_text=checked_copy(text),
         topic=where.topic,
     )
 

@@ -67,7 +67,7 @@ class Scope:
 class OpenTab(Record):
     """A question under way: what it has spent, what it may be spending, and whose it is."""
 
-    additions: ClassVar[frozenset[str]] = frozenset({"spec"})
+    additions: ClassVar[frozenset[str]] = frozenset({"spec", "failed"})
 
     id: str
     about: str
@@ -82,6 +82,8 @@ class OpenTab(Record):
     """The key that its reply is kept under."""
     settled: Usage = NOTHING
     reserved: Usage = NOTHING
+    failed: str = ""
+    """Why the question, which has ended, got no answer; empty while it is under way."""
 
     @property
     def worst(self) -> Usage:
@@ -113,10 +115,11 @@ class Tab:
         """Whether others have reserved what may come free again."""
         return self._purse.waits(self)
 
-    def settle(self, usage: Usage) -> None:
+    def settle(self, usage: Usage, failed: str = "") -> None:
         """Say what all requests so far came to; nothing is reserved any more."""
+        done = {"settled": usage, "reserved": NOTHING, "failed": failed}
         with self._purse.lock:
-            self.now = self.now.model_copy(update={"settled": usage, "reserved": NOTHING})
+            self.now = self.now.model_copy(update=done)
         self.keep()
 
     def keep(self) -> None:

@@ -7,31 +7,22 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from selfimprove.app.budget import expected_cost
 from selfimprove.app.common import own_skills, where, with_environment
-from selfimprove.bench.failures import Failed
 from selfimprove.bench.inside import run_in_words
 from selfimprove.bench.opened import why_unknown
-from selfimprove.bench.seeds import seed_for
-from selfimprove.contracts.benchmark import Sample
 from selfimprove.contracts.settings import SandboxSettings
-from selfimprove.deps import Deps, Roster
-from selfimprove.errors import ConfigError, UserError
+from selfimprove.deps import Roster
+from selfimprove.errors import UserError
 from selfimprove.process import StopToken
 from selfimprove.room import cgroups
 from selfimprove.room.isolation import probe
 from selfimprove.room.network import network_in_words
 from selfimprove.room.unstopped import unstopped
 from selfimprove.session import prepare_root
-from selfimprove.setup.begin import (
-    RUNS,
-    baseline_run,
-    facts_of,
-    most_seen,
-    settled_facts,
-)
+from selfimprove.setup.begin import base_runs, facts_of
 from selfimprove.setup.canaries import Canaries
 from selfimprove.setup.checks import commands_of, probe_agent
 from selfimprove.setup.forecast import models_in
@@ -183,7 +174,7 @@ def _canaries(site: Site) -> Iterator[Check]:
         else:
             facts = facts_of(site, open_quarantine(site), open_room(site, stop).level)
             deps = build_deps(site, facts, Control(stop))
-            samples, settled = _baseline(deps, facts)
+            samples, settled = base_runs(deps, facts)
         if state.baseline is None:
             yield _candidate(settled)
         bench = settled_bench(site, deps, settled)
@@ -196,21 +187,6 @@ def _candidate(facts: Facts) -> Check:
     """How the benchmark was seen to run the candidate."""
     grade: Grade = "ok" if facts.how_run == "apart" else "note"
     return Check("candidate", grade, run_in_words(facts.how_run, facts.inside is not None))
-
-
-def _baseline(deps: Deps, facts: Facts) -> tuple[list[Sample], Facts]:
-    """Runs of the base commit as at set-up, and what they told; raises ConfigError."""
-    samples: list[Sample] = []
-    told: dict[str, Any] = {}
-    for index in range(RUNS):
-        found, seen = baseline_run(
-            deps, facts, index, seed_for(deps.config.settings, facts.seed_key, 0, index, "baseline")
-        )
-        if isinstance(found, Failed):
-            raise ConfigError(f"the benchmark: {found.analysis.what}", "mend it, then try again")
-        told |= seen | most_seen(found, told)
-        samples.append(found.sample)
-    return samples, settled_facts(deps, facts, samples, told)
 
 
 def _exported(site: Site, quarantine: Quarantine) -> Path:

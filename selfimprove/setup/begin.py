@@ -231,6 +231,27 @@ def baseline_run(
     return found, seen
 
 
+def base_runs(deps: Deps, facts: Facts) -> tuple[list[Sample], Facts]:
+    """Runs of the base commit that nothing journals, and the facts with what they told.
+
+    Raises ConfigError with what became of one that failed.
+    """
+    samples: list[Sample] = []
+    told: dict[str, Any] = {}
+    for index in range(RUNS):
+        seed = seed_for(deps.config.settings, facts.seed_key, 0, index, "baseline")
+        found, seen = baseline_run(deps, facts, index, seed)
+        if isinstance(found, Failed):
+            why = " ".join(found.analysis.why.split())[:300]
+            told_why = f" ({why})" if why else ""
+            raise ConfigError(
+                f"the benchmark: {found.analysis.what}{told_why}", "mend it, then try again"
+            )
+        told |= seen | most_seen(found, told)
+        samples.append(found.sample)
+    return samples, settled_facts(deps, facts, samples, told)
+
+
 def most_seen(found: Measured, before: Mapping[str, Any]) -> dict[str, int]:
     """What no candidate may have more of than any run of the baseline."""
     return {

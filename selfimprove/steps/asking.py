@@ -198,10 +198,15 @@ def why_not(state: State, deps: Deps, ask: Ask) -> str:
     if told := used_up_for(state, settings, clock, about, ask.request.role):
         return told
     take_note(state, deps, about)
+    return opened_tab(deps, ask)
+
+
+def opened_tab(deps: Deps, ask: Ask) -> str:
+    """Open the tab of a question, or say which budget forbids it."""
     payload = intent(ask).payload
     opened = OpenTab(
         id=uuid.uuid4().hex,
-        about=about,
+        about=ask.correlation_id,
         session=ask.request.session_id,
         agent=ask.request.agent_id,
         role=ask.request.role,

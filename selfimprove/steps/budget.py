@@ -172,11 +172,12 @@ def take_note(state: State, deps: Deps, about: str, settled: str = "") -> None:
     """
     settings = deps.config.settings
     named = _scopes(state, settings, deps.deadline, _step(about))
-    deps.purse.call = _left("a single question", NOTHING_SPENT, settings.budget.call)
-    deps.purse.look(tuple(_left(*each) for each in named), settled)
+    deps.purse.call = left_of("a single question", NOTHING_SPENT, settings.budget.call)
+    deps.purse.look(tuple(left_of(*each) for each in named), settled)
 
 
-def _left(whose: str, spent: Spent, limit: Limit, role: str = "") -> Scope:
+def left_of(whose: str, spent: Spent, limit: Limit, role: str = "") -> Scope:
+    """What a budget leaves of its calls, tokens and dollars."""
     caps = {name: getattr(limit, name) for name in COUNTED}
     left = {name: cap - getattr(spent, name) for name, cap in caps.items() if cap is not None}
     return Scope(whose, role=role, **left)

@@ -1,4 +1,4 @@
-"""What was lost with a killed process: the questions under way, and what they had spent."""
+"""What no journal has yet: questions under way when a process was killed, and those of set-up."""
 
 from __future__ import annotations
 
@@ -41,6 +41,8 @@ def book(state: State, deps: Deps) -> Drafts:
 
 def _booked(state: State, tab: OpenTab, kept: KeptReply | None) -> Generator[Draft, State, State]:
     answered = state.round.answered if state.round else []
+    if state.round is None and any(span.name == tab.about for span in state.spans):
+        return state  # killed between booking it and forgetting it
     if kept is not None:
         if kept.key not in answered:
             result: dict[str, Any] = {**_asked(tab), "ok": True, "reply": kept.key}
@@ -48,6 +50,9 @@ def _booked(state: State, tab: OpenTab, kept: KeptReply | None) -> Generator[Dra
         return state
     if tab.id in answered:
         return state
+    if tab.failed:
+        result = {"agent": tab.agent, "ok": False, "kind": "failed", "error": tab.failed}
+        return (yield _result(tab, result | {"reply": tab.id}, tab.worst))
     open_ = tab.reserved.tokens > 0
     told = "booked is what it had spent" + (
         ", and the worst that its open request may have cost" if open_ else ""
