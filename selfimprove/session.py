@@ -177,6 +177,8 @@ def _set_up(run: Run, site: Site, asked: Asked, steered: Control) -> Deps:
         run.append(control("setup", "trusted", digest=digest))
     probe_agents(site.config)
     check_tools(site, deps, run.state)
+    if run.state.round is None:
+        run.drive(lost.book(run.state, deps))  # what agents of set-up have spent
     if run.state.baseline is None:
         check_guards(deps, run.state)
         run.drive(measure_baseline(run.state, deps, settling(site, deps, asked.say)))

@@ -27,8 +27,14 @@ def with_budget(site: Site, *, no_budget: bool, may_ask: bool) -> Site:
     models = models_in(site.config.settings)
     if not models:
         return site
-    expected = expected_cost(site)
-    for line in expected.lines():
+    return budgeted(site, models, expected_cost(site).lines(), no_budget, may_ask)
+
+
+def budgeted(
+    site: Site, models: list[ModelAgent], costs: list[str], no_budget: bool, may_ask: bool
+) -> Site:
+    """The same for some of the models, whose costs are these lines."""
+    for line in costs:
         say(line)
     paid = [model for model in models if model.name.paid]
     if paid and not no_budget and not _limited(site.config.settings.budget):

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
-import sys
+from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from selfimprove.app.common import confirmation, say, where, with_environment, write_settings
+from selfimprove.app.setup_agents import CLARIFIER, SetupAgents, in_terminal
 from selfimprove.bench.stats import spread
+from selfimprove.config import Source
 from selfimprove.contracts.tracking import Baseline
 from selfimprove.errors import ConfigError
 from selfimprove.goalfile import find_goal, read_goal
 from selfimprove.places import root_of
 from selfimprove.process import StopToken, signals_to
 from selfimprove.session import Asked, take_on
+from selfimprove.setup.building import ROLE as BUILDER
 from selfimprove.setup.clarity import clarity
 from selfimprove.setup.detect import detect, of_kind
-from selfimprove.setup.draft import Draft, draft_of, goal_text
+from selfimprove.setup.draft import Draft, draft_of, ensure_said, goal_text
 from selfimprove.setup.interview import Interview, line_of
 from selfimprove.setup.prompts import ask, show
 from selfimprove.setup.proposal import Proposal
@@ -42,6 +46,8 @@ def init(options: InitOptions) -> int:
         raise ConfigError(
             f"{own} is the goal already", "edit it, or give --goal with another file, not both"
         )
+    else:
+        _build_for(own, options, target)
     flags = (
         {}
         if options.agent is None
@@ -74,9 +80,45 @@ def _text(options: InitOptions, target: Target, layout: Layout) -> str:
     """A goal.md from flags, from what an earlier init wrote, and from answers."""
     proposals = detect(target.top / target.prefix)
     draft = _drafted(options, layout)
-    if sys.stdin.isatty() and not options.yes:
-        return goal_text(Interview(ask, show, proposals).run(draft))
-    return goal_text(_filled(draft, proposals))
+    with ExitStack() as stack:
+        agents = SetupAgents(options, draft, proposals, stack)
+        builds = agents.given(BUILDER) and not of_kind(proposals, "benchmark")
+        if in_terminal(options):
+            rules = Interview(ask, show, proposals, built_later=builds)
+            draft = agents.clarifier(rules).run(draft)
+        else:
+            draft = _filled(draft, proposals)
+            if agents.given(CLARIFIER):
+                say(f"{CLARIFIER} is not asked: nobody is there to answer")
+        if builds and not draft.command:
+            ensure_said(draft)
+            draft = agents.built(draft)
+        text = goal_text(draft)
+        agents.confirm(text)
+    return text
+
+
+def _build_for(own: Path, options: InitOptions, target: Target) -> None:
+    """Build the benchmark that a person's own goal.md lacks; what it says then is theirs to add."""
+    draft = draft_of(read_goal(own))
+    proposals = detect(target.top / target.prefix)
+    if draft.command or of_kind(proposals, "benchmark"):
+        return
+    with ExitStack() as stack:
+        agents = SetupAgents(options, draft, proposals, stack)
+        if (
+            not agents.given(BUILDER)
+            or agents.site.config.sources["benchmark_command"] != Source.GOAL
+        ):
+            return
+        built = agents.built(draft)
+    lines = (f"Command: `{built.command}`", f"Format: {built.format}")
+    sealed = ", ".join(f"`{path}`" for path in built.sealed)
+    raise ConfigError(
+        f"{own} names no benchmark yet, and is yours to edit",
+        f"write below `## Benchmark` there: - {' - '.join(lines)} - Sealed: {sealed}; then start "
+        "again",
+    )
 
 
 def _drafted(options: InitOptions, layout: Layout) -> Draft:

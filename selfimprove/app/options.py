@@ -61,6 +61,8 @@ class InitOptions:
     guards: tuple[str, ...] = ()
     roles: dict[str, tuple[str, ...]] = field(default_factory=dict)
     agent: str | None = None
+    budget_usd: float | None = None
+    no_budget: bool = False
     yes: bool = False
     json: bool = False
 

@@ -67,6 +67,17 @@ def taken_roles(given: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     return roles
 
 
+def budget_options(function: F) -> F:
+    """--budget-usd and --no-budget."""
+    return stacked(function, _BUDGET)
+
+
+def check_budget(given: dict[str, Any]) -> None:
+    """Raise UsageError where a budget is both set and lifted."""
+    if given["no_budget"] and given["budget_usd"] is not None:
+        raise UsageError("--no-budget contradicts --budget-usd", "give one of them")
+
+
 def run_options(function: F) -> F:
     """Every flag of `run`, handed on as one RunOptions."""
 
@@ -74,8 +85,7 @@ def run_options(function: F) -> F:
     def wrapper(where: Where, **given: Any) -> Any:
         roles = taken_roles(given)
         json = given.pop("as_json")
-        if given["no_budget"] and given["budget_usd"] is not None:
-            raise UsageError("--no-budget contradicts --budget-usd", "give one of them")
+        check_budget(given)
         if given["until"] and given["for_"]:
             raise UsageError("--until contradicts --for", "give one of them")
         if given.get("adopt") and given.get("restore"):
@@ -92,13 +102,16 @@ def run_options(function: F) -> F:
 
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print journal envelopes, one a line.")
+_BUDGET = (
+    click.option("--budget-usd", type=click.FloatRange(0), metavar="X", help="Spend at most X."),
+    click.option("--no-budget", is_flag=True, help="Spend without a limit."),
+)
 _LIMITS = (
     click.option("--max-iterations", type=click.IntRange(0), metavar="N", help="Rounds at most."),
     click.option("--agents", type=click.IntRange(1, 26), metavar="N", help="Planners a round."),
     click.option("--until", callback=as_moment, metavar="07:30", help="Stop by this time."),
     click.option("--for", "for_", callback=as_seconds, metavar="8h", help="Stop after this long."),
-    click.option("--budget-usd", type=click.FloatRange(0), metavar="X", help="Spend at most X."),
-    click.option("--no-budget", is_flag=True, help="Spend without a limit."),
+    *_BUDGET,
 )
 _MANNERS = (
     click.option("--dry-run", is_flag=True, help="Say what a run would do; do none of it."),

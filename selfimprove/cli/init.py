@@ -11,6 +11,8 @@ from selfimprove.cli.common import Where, json_option, repo_argument, where_opti
 from selfimprove.cli.flags import (
     SETUP_ROLES,
     agent_option,
+    budget_options,
+    check_budget,
     goal_option,
     role_options,
     taken_roles,
@@ -36,11 +38,15 @@ from selfimprove.cli.values import as_direction, as_seconds
 )
 @agent_option
 @role_options(SETUP_ROLES)
+@budget_options
 @yes_option
 @where_options
 @json_option
 def command(where: Where, as_json: bool, **given: Any) -> int:
     """Set a run up: by a short interview, or wholly by flags.
+
+    An agent may lead the interview (--goal-clarifier) and build the benchmark where none is found
+    (--benchmark-builder); what they write is shown before it counts.
 
     A benchmark, guards and the environment beside the code are detected and proposed; the
     benchmark is run three times; the baseline is recorded.
@@ -53,6 +59,7 @@ def command(where: Where, as_json: bool, **given: Any) -> int:
     """
     from selfimprove.app.init import init
 
+    check_budget(given)
     roles = taken_roles(given)
     return init(
         InitOptions(

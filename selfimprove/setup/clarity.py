@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from selfimprove.contracts.setup import Topic
 from selfimprove.setup.draft import Draft
 from selfimprove.words import NOTHING, Quantity, direction, in_words, quantity, reached
 
-Topic = Literal["Objective", "Metric", "Target", "Scope"]
 CLEAR = 60
 """From here on nothing more is asked."""
 

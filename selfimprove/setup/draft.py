@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from selfimprove.contracts.goal import Goal
+from selfimprove.contracts.setup import SaidGoal
 from selfimprove.errors import UsageError
 from selfimprove.goalfile import parse_goal, render_goal
 from selfimprove.goalfile.render import code, rule_line
@@ -37,27 +39,72 @@ _NEEDED = {
     "in_scope": "--scope",
     "command": "--command",
 }
+_STAND_INS: dict[str, Any] = {
+    "objective": "Not said yet",
+    "metric": "score",
+    "direction": "lower",
+    "in_scope": ("*",),
+    "command": "true",
+}
+_BOUNDS = ("<", ">", "≤", "≥")
+"""How a target begins that says which way is better."""
 
 
 def missing(draft: Draft) -> list[str]:
     """The flags without which no goal can be written."""
     flags = [flag for name, flag in _NEEDED.items() if not getattr(draft, name)]
-    bounded = draft.target.strip()[:1] in tuple("<>≤≥") or draft.format == "pass_fail"
+    bounded = draft.target.strip()[:1] in _BOUNDS or draft.format == "pass_fail"
     return flags if draft.direction or bounded else [*flags, "--direction"]
+
+
+def ensure_said(draft: Draft) -> None:
+    """Raise UsageError where a benchmark cannot be built for want of what it is to measure."""
+    needed = ("--objective", "--scope")
+    if flags := [flag for flag in missing(draft) if flag in needed]:
+        raise _unsaid(flags)
+
+
+def _unsaid(flags: list[str]) -> UsageError:
+    return UsageError(
+        f"nothing was said for {', '.join(flags)}", "give these, or run in a terminal"
+    )
 
 
 def goal_of(draft: Draft) -> Goal:
     """The checked goal; UsageError for what is missing, ConfigError for what is not understood."""
     if flags := missing(draft):
-        raise UsageError(
-            f"nothing was said for {', '.join(flags)}", "give these, or run in a terminal"
-        )
-    return parse_goal(_written(draft), "the answers")
+        raise _unsaid(flags)
+    return parse_goal(written(draft), "the answers")
 
 
 def goal_text(draft: Draft) -> str:
     """The goal.md of a draft."""
     return render_goal(goal_of(draft))
+
+
+def stood_in(draft: Draft) -> Draft:
+    """The draft with something that will do in place of what is not said yet.
+
+    So that what is said can be read already, and a repository be opened with it.
+    """
+    bounded = draft.target.strip()[:1] in _BOUNDS or draft.format == "pass_fail"
+    given = {name: value for name, value in _STAND_INS.items() if not getattr(draft, name)}
+    if bounded:
+        given.pop("direction", None)
+    return replace(draft, **given)
+
+
+def merged(draft: Draft, said: SaidGoal) -> Draft:
+    """The draft with what an agent understood; what it leaves empty stays as it was."""
+    given = {name: value for name, value in said.document().items() if value}
+    made: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+    return replace(draft, **made)
+
+
+def said(draft: Draft) -> dict[str, Any]:
+    """What a draft says, for an agent; what is hidden is hidden from agents too."""
+    told = asdict(draft)
+    return {name: value for name, value in told.items() if value and name != "hidden"}
 
 
 def draft_of(goal: Goal) -> Draft:
@@ -83,7 +130,8 @@ def draft_of(goal: Goal) -> Draft:
     )
 
 
-def _written(draft: Draft) -> str:
+def written(draft: Draft) -> str:
+    """The draft as a goal.md, whole or not."""
     # a heading inside an answer would open a section of its own
     words = "\n".join(line.lstrip("# ") for line in without_comments(draft.objective).split("\n"))
     lines = [

@@ -6,18 +6,22 @@ the rounds there were; before the first it is assumed, and said to be.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from selfimprove.agents.llm.agent import ModelAgent
 from selfimprove.agents.llm.limits import MAX_TOKENS, MOST_INPUT, turns_of
 from selfimprove.agents.registry import make_agent, specs_for
+from selfimprove.agents.skills import ASKED, AT_SETUP
 from selfimprove.contracts.agent import AgentRole
 from selfimprove.contracts.settings import Settings
+from selfimprove.setup.building import ATTEMPTS
+from selfimprove.setup.clarifying import QUESTIONS
 from selfimprove.steps.asking import TRIES
 from selfimprove.store.state import State
 
-ASSUMED_TURNS = {"executor": 12, "researcher": 10, "planner": 8}
+ASSUMED_TURNS = {"executor": 12, "researcher": 10, "planner": 8, "benchmark-builder": 16}
+USUAL_QUESTIONS = 6
 REVIEWER_TURNS = 4
 ASSUMED_PROMPT, ASSUMED_GROWTH, ASSUMED_ANSWER = 8_000, 2_500, 500
 """Tokens: of a prompt with its tools, what each turn adds to it, and what a model says in one."""
@@ -53,12 +57,12 @@ class Forecast:
     request: Cost = Cost()
     """The dearest single request that a model may be asked."""
 
-    def lines(self) -> list[str]:
+    def lines(self, of: str = "a round of agents") -> list[str]:
         """How it reads to a person."""
         basis = f"mean of {self.rounds} rounds" if self.rounds else "assumed, nothing was measured"
         return [
-            f"a round of agents, usually: {self.usual} ({basis})",
-            f"a round of agents, at most: {self.most}",
+            f"{of}, usually: {self.usual} ({basis})",
+            f"{of}, at most: {self.most}",
             *self._one_request(),
         ]
 
@@ -81,21 +85,24 @@ class _Seat:
     most: int
 
 
-def models_in(settings: Settings) -> list[ModelAgent]:
-    """The models that may be asked, each spec once."""
-    specs = dict.fromkeys(seat.spec for seat in _seats(settings))
+def models_in(settings: Settings, roles: Sequence[AgentRole] = ASKED) -> list[ModelAgent]:
+    """The models that may be asked in these roles, each spec once."""
+    specs = dict.fromkeys(seat.spec for seat in _seats(settings, roles))
     agents = (make_agent(spec, settings) for spec in specs)
     return [agent for agent in agents if isinstance(agent, ModelAgent)]
 
 
-def forecast(settings: Settings, state: State) -> Forecast:
-    """What a round costs: the mean of the rounds in the record, else what is assumed."""
-    seats = list(_seats(settings))
+def forecast(settings: Settings, state: State, roles: Sequence[AgentRole] = ASKED) -> Forecast:
+    """What a round costs: the mean of the rounds in the record, else what is assumed.
+
+    For roles of set-up, what that costs.
+    """
+    seats = list(_seats(settings, roles))
     most = _sum([_most(seat, settings) for seat in seats])
     rounds = state.settings.iterations if state.settings else 0
-    if not rounds:
+    if not rounds or not set(ASKED) & set(roles):
         usual = _sum([_usual(seat, settings) for seat in seats])
-        return Forecast(usual, most, 0, _dearest(settings))
+        return Forecast(usual, most, 0, _dearest(models_in(settings, roles)))
     total = state.totals
     asked = [span for span in state.spans if span.agent]
     minutes = sum(span.duration_s for span in asked) / 60
@@ -106,10 +113,21 @@ def forecast(settings: Settings, state: State) -> Forecast:
         total.usd / rounds,
         minutes / shown,
     )
-    return Forecast(mean, most, rounds, _dearest(settings))
+    return Forecast(mean, most, rounds, _dearest(models_in(settings, roles)))
 
 
-def _seats(settings: Settings) -> Iterator[_Seat]:
+def _seats(settings: Settings, roles: Sequence[AgentRole]) -> Iterator[_Seat]:
+    every = (*_round_seats(settings), *_setup_seats(settings))
+    return (seat for seat in every if seat.role in roles)
+
+
+def _setup_seats(settings: Settings) -> Iterator[_Seat]:
+    clarifier, builder = (specs_for(settings, role)[0] for role in AT_SETUP)
+    yield _Seat("goal-clarifier", clarifier, USUAL_QUESTIONS, QUESTIONS + 1)
+    yield _Seat("benchmark-builder", builder, 1, ATTEMPTS)
+
+
+def _round_seats(settings: Settings) -> Iterator[_Seat]:
     planners, critics = settings.number_of_agents, settings.number_of_max_critics
     attempts = 1 + (settings.max_plan_retries if settings.adaptive_refinement else 0)
     plans = attempts * settings.max_critique_rounds
@@ -149,9 +167,8 @@ def _most(seat: _Seat, settings: Settings) -> Cost:
     return _times(asked, Cost(turns, tokens, usd if _known(agent) else None, minutes))
 
 
-def _dearest(settings: Settings) -> Cost:
+def _dearest(models: list[ModelAgent]) -> Cost:
     """The request that may cost most of all models' requests."""
-    models = models_in(settings)
     if not models:
         return Cost()
     known = all(map(_known, models))

@@ -41,6 +41,8 @@ class Interview:
     show: Show
     proposals: Sequence[Proposal] = ()
     files_in_scope: Callable[[Sequence[str]], int] | None = None
+    built_later: bool = False
+    """Where no benchmark is found somebody will build one: no command is asked for."""
 
     def run(self, draft: Draft) -> Draft:
         """The draft completed; shows each topic's clarity as it goes."""
@@ -70,6 +72,8 @@ class Interview:
     def _benchmark(self, draft: Draft) -> Draft:
         """Command first: what it prints names the metric."""
         found = of_kind(list(self.proposals), "benchmark")
+        if not (draft.command or found) and self.built_later:
+            return draft
         if not draft.command:
             shown = tuple(f"{one.command}  ({one.why})" for one in found[:5])
             first = found[0].command if found else ""

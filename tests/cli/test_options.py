@@ -97,6 +97,7 @@ def test_init_by_flags(given, invoke) -> None:
         *shlex.split("init r --objective Faster --metric ms --target 12.5 --direction minimize"),
         *shlex.split("--scope src/ --scope lib/ --out-of-scope tests/ --format json --timeout 20m"),
         *["--command", "python bench.py", "--guard", "pytest -q", "--goal-clarifier", "x", "--yes"],
+        *["--budget-usd", "2"],
     )
     assert given == [
         InitOptions(
@@ -112,9 +113,11 @@ def test_init_by_flags(given, invoke) -> None:
             timeout=1200.0,
             guards=("pytest -q",),
             roles={"goal-clarifier": ("x",)},
+            budget_usd=2.0,
             yes=True,
         )
     ]
+    assert invoke("init", "--budget-usd", "2", "--no-budget").code == 2
 
 
 def test_the_smaller_commands(given, invoke) -> None:

@@ -32,6 +32,7 @@ PAGES = (
     "docs/crashes.md",
     "docs/records.md",
     "docs/reviews.md",
+    "docs/init.md",
 )
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 CODE_PATH = re.compile(
