@@ -38,6 +38,7 @@ from selfimprove.site import Site
 from selfimprove.store import lock
 from selfimprove.store.files import write_whole
 from selfimprove.store.record import load_state
+from selfimprove.vcs.names import readable
 from selfimprove.vcs.patterns import Patterns
 from selfimprove.wiring import Control
 
@@ -99,7 +100,7 @@ class SetupAgents:
             return sum(path in meant for path in files)
 
         rules = replace(rules, show=tell, files_in_scope=in_scope)
-        return AgentInterview(understand, asked, tell, rules, shown(self.proposals), in_scope)
+        return AgentInterview(understand, asked, tell, rules, shown(self.proposals))
 
     def built(self, draft: Draft) -> Draft:
         """The draft with a benchmark that was built, tried, confirmed and put into the tree."""
@@ -175,8 +176,9 @@ class SetupAgents:
         for name, text in (("checked", reply.checked), ("not covered", reply.not_covered)):
             if text:
                 tell(f"{name}: {text}")
+        files = ", ".join(map(readable, built.files))
         self._agree(
-            f"Put {len(built.files)} new files into {self.site.target.top} and seal them?",
+            f"Put {files} into {self.site.target.top} and seal them?",
             f"the benchmark was not confirmed; it is kept as {place}",
         )
 

@@ -12,7 +12,7 @@ from selfimprove.errors import ConfigError
 from selfimprove.goalfile import parse_goal
 from selfimprove.setup.clarity import CLEAR, Clarity, clarity
 from selfimprove.setup.draft import Draft, merged, missing, said, stood_in, written
-from selfimprove.setup.interview import Ask, Question, Show, line_of
+from selfimprove.setup.interview import Ask, Interview, Question, Show, line_of
 
 QUESTIONS = 12
 """At most."""
@@ -43,10 +43,9 @@ class AgentInterview:
     understand: Understand
     ask: Ask
     show: Show
-    rules: Clarifier
+    rules: Interview
     """Takes over where the agent fails, and asks what it left open."""
     found: Sequence[dict[str, str]] = ()
-    files_in_scope: Callable[[Sequence[str]], int] | None = None
 
     def run(self, draft: Draft) -> Draft:
         """The draft completed, by the agent as far as it can."""
@@ -98,7 +97,7 @@ class AgentInterview:
     def _scored(self, draft: Draft, reply: ClarifierReply) -> list[Clarity]:
         """The agent's scores, none above what code can prove wrong."""
         told = reply.scores.by_topic()
-        proven = {row.topic: row for row in clarity(draft, self.files_in_scope)}
+        proven = {row.topic: row for row in clarity(draft, self.rules.files_in_scope)}
         return [
             self._held(topic, told[topic].score, told[topic].evidence, proven) for topic in told
         ]
@@ -113,6 +112,7 @@ class AgentInterview:
         return Clarity(topic, round(score), evidence or "no evidence is given")
 
     def _whole(self, draft: Draft) -> bool:
-        rows = clarity(draft, self.files_in_scope)
+        rows = clarity(draft, self.rules.files_in_scope)
         unclear = [row for row in rows if row.topic != "Objective" and row.score < CLEAR]
-        return not missing(draft) and not unclear
+        lacking = set(missing(draft)) - ({"--command"} if self.rules.built_later else set())
+        return not lacking and not unclear

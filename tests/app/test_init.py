@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,52 +12,12 @@ from selfimprove.agents.base import AgentFailure
 from selfimprove.cli import main
 from selfimprove.contracts.agent import AgentRequest
 from selfimprove.goalfile import read_goal
-from selfimprove.store.layout import Layout
 from selfimprove.store.record import load_state
-from selfimprove.testing.rehearsal import BENCHMARK, NUMBERS, SCORE, registered
-from selfimprove.testing.repository import Repository, build_repository
+from selfimprove.testing.rehearsal import registered
+
+from .conftest import Init
 
 Reply = Callable[[AgentRequest, Path], dict[str, Any]]
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@dataclass
-class Answered:
-    code: int
-    told: str
-
-
-class Init:
-    """Runs `init` on a repository as a person in a terminal would."""
-
-    def __init__(self, folder: Path, patch: pytest.MonkeyPatch, files: dict[str, str]) -> None:
-        self.repository: Repository = build_repository(folder / "target", files)
-        self.trees = folder / "trees"
-        self.patch = patch
-
-    @property
-    def layout(self) -> Layout:
-        return Layout(self.repository.path / ".selfimprove/default")
-
-    def __call__(self, *words: str, typed: str | None = None) -> Answered:
-        said = io.StringIO() if typed is None else Terminal()
-        with self.patch.context() as patch:
-            patch.setattr("sys.stdin", io.StringIO("") if typed is None else Terminal(typed))
-            patch.setattr("sys.stderr", said)
-            patch.setattr("sys.stdout", said)
-            patch.setenv("SELFIMPROVE_SANDBOX__MODE", "off")
-            where = [str(self.repository.path), "--trees", str(self.trees)]
-            code = main(["init", *where, *words])
-        return Answered(code, said.getvalue())
-
-
-@pytest.fixture
-def numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: Any) -> Init:
-    return Init(tmp_path, monkeypatch, {**NUMBERS, "bench.sh": BENCHMARK + SCORE})
 
 
 GOAL = {
@@ -238,12 +196,6 @@ FLAGS = [
     "lower",
 ]
 FLAGS += ["--scope", "src/"]
-
-
-@pytest.fixture
-def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: Any) -> Init:
-    """A repository without a benchmark."""
-    return Init(tmp_path, monkeypatch, dict(NUMBERS))
 
 
 def builder(asked: list[AgentRequest], *attempts: dict[str, str]) -> str:
