@@ -82,6 +82,7 @@ def test_paths_of_a_sub_directory_are_told_from_the_top(target: Path) -> None:
     assert json.loads((root / "state/merge_reports/round_1.json").read_text())["status"] == "merged"
 
 
+@pytest.mark.long
 def test_an_edit_is_taken_up_and_said_at_the_next_start(
     target: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -95,6 +96,7 @@ def test_an_edit_is_taken_up_and_said_at_the_next_start(
     assert "goal.md" in [event["details"]["field"] for event in events]
 
 
+@pytest.mark.long
 def test_another_direction_is_another_run(target: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert start(target, "--max-iterations", "1") == 0
     (target / "goal.md").write_text(GOAL.replace("Direction: lower", "Direction: higher"))
@@ -103,6 +105,7 @@ def test_another_direction_is_another_run(target: Path, capsys: pytest.CaptureFi
     assert "cannot be compared; put it back" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_finished_run_says_so_without_asking_for_trust(
     target: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -119,6 +122,7 @@ def test_benchmark_needs_no_trust_in_agents(target: Path) -> None:
     assert main(["benchmark", str(target), "--trees", trees, "--runs", "1"]) == 0
 
 
+@pytest.mark.long
 def test_a_stop_during_set_up_is_on_record(target: Path) -> None:
     (target / "bench.sh").write_text("sleep 30\n")
     subprocess.run(["git", "-C", str(target), "commit", "-qam", "slow"], check=True)

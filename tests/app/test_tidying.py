@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from selfimprove.app.tidying import clean
 from selfimprove.app.validating import all_findings
 from selfimprove.places import private_of, quarantine_of
@@ -49,6 +51,7 @@ def test_wins_that_are_held_back_stay(stage: Stage) -> None:
     assert play.refs()["refs/heads/improve/lower_the_score"] == state.incumbent.commit
 
 
+@pytest.mark.long
 def test_candidates_of_a_round_under_way_stay(stage: Stage) -> None:
     play = stage()
     stop = StopToken()

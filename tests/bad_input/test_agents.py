@@ -100,6 +100,7 @@ def test_a_hundred_megabytes_before_the_answer(machine: Machine, target: Reposit
     assert "1 win" in answer.out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["endless", later("babbling")])
 def test_never_ends(
     machine: Machine, target: Repository, monkeypatch: pytest.MonkeyPatch, how: str

@@ -223,6 +223,7 @@ def test_a_second_run_of_the_same_topic(machine: Machine, target: Repository) ->
     assert tracked(target.path, IMPROVE, "src/conf.py") == "LIMIT = 50"
 
 
+@pytest.mark.long
 def test_files_may_not_grow(machine: Machine, target: Repository) -> None:
     """RLIMIT_FSIZE, as `ulimit -f` sets it."""
     words = [sys.executable, "-m", "selfimprove", "run", str(target.path), "--yes"]

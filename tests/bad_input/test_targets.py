@@ -292,6 +292,7 @@ def _scrambled(clone: Path) -> None:
     (clone / "config").write_text("[broken")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage", [_destroy, later(_headless), later(_scrambled)])
 def test_a_damaged_private_clone_is_made_again(
     machine: Machine, target: Repository, damage: Callable[[Path], None]

@@ -80,6 +80,7 @@ def test_png_is_1600_wide_and_svg_is_the_same_bytes_again(tmp_path) -> None:
     assert (width, height) == (1600, 928)
 
 
+@pytest.mark.long
 def test_a_metric_in_any_script_draws_without_a_warning(tmp_path) -> None:
     draw(history(metric="延迟 $\\frac{1}"), [tmp_path / "a.png"])
 

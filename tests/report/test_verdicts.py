@@ -27,6 +27,7 @@ def plant(request: AgentRequest, tree: Path) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.long
 def test_a_disqualified_and_a_quarantined_candidate_are_told(
     stage: Stage, capfd: pytest.CaptureFixture[str]
 ) -> None:

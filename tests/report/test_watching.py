@@ -222,6 +222,7 @@ def test_the_view_survives_a_terminal_that_hung_up(under_way) -> None:
         out.close()
 
 
+@pytest.mark.long
 def test_a_run_goes_on_when_its_terminal_hangs_up(tmp_path) -> None:
     code = f"""
 import signal, sys, time

@@ -34,6 +34,7 @@ def test_a_benchmark_that_measures_something_else_is_found_out(stage: Stage) -> 
     assert play.refs("refs/heads/improve", "refs/heads/experiment") == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("command", "grade"),
     [

@@ -75,6 +75,7 @@ def test_what_it_takes_is_said_and_a_resume_does_not_pay_again(stage: Stage) -> 
     assert len(told) == 4  # two intents, two results
 
 
+@pytest.mark.long
 def test_another_benchmark_is_tried_again(stage: Stage) -> None:
     play = stage()
     play.run(max_iterations=1)
@@ -83,6 +84,7 @@ def test_another_benchmark_is_tried_again(stage: Stage) -> None:
         play.run(max_iterations=2)
 
 
+@pytest.mark.long
 def test_what_fails_already_cannot_be_told_apart(stage: Stage) -> None:
     files = {"check.sh": "! grep -q 30 src/a\n"}
     goal = goal_text("sh check.sh", direction="higher", format="pass/fail")

@@ -60,6 +60,7 @@ def test_the_round_that_consumes_an_idea_says_so(stage: Stage) -> None:
     assert found["user_ideas_consumed"] == ["paint the shed"]
 
 
+@pytest.mark.long
 def test_an_idea_that_comes_during_a_round_waits_for_the_next(
     stage: Stage, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,6 +29,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
     return made
 
 
+@pytest.mark.long
 def test_mend_and_fold_at_every_byte_is_the_fold_of_the_whole_lines(
     record: Recorder, tmp_path: Path
 ) -> None:
