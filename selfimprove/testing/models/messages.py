@@ -71,7 +71,12 @@ def stream(turn: Turn, say: Say, tokens: Tokens, output: int) -> Iterator[Event]
         "cache_read_input_tokens": tokens.cache_read,
         "cache_creation_input_tokens": tokens.cache_write,
     }
-    message: Body = {"id": "msg_1", "type": "message", "role": "assistant", "model": turn.model}
+    message: Body = {
+        "id": f"msg_{turn.turn}",
+        "type": "message",
+        "role": "assistant",
+        "model": turn.model,
+    }
     message |= {"content": [], "stop_reason": None, "stop_sequence": None}
     yield "message_start", {"message": {**message, "usage": {**usage, "output_tokens": 1}}}
     for index, (start, deltas) in enumerate(pieces(say, turn.turn)):

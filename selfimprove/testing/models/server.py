@@ -1,4 +1,4 @@
-"""A server on this machine that speaks both protocols for a brain of the test's."""
+"""A server on this machine that speaks each protocol for a brain of the test's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from selfimprove.testing.models import chat, messages
+from selfimprove.testing.models import chat, messages, responses
 from selfimprove.testing.models.caching import Cache
 from selfimprove.testing.models.said import (
     Brain,
@@ -26,6 +26,11 @@ from selfimprove.testing.models.said import (
 from selfimprove.testing.models.trouble import Cut, Fail, Hang, Plan, Refuse, Trouble, never
 
 KEY = "key-for-tests"
+WIRES: dict[str, Any] = {
+    "/v1/messages": messages,
+    "/v1/responses": responses,
+    "/v1/chat/completions": chat,
+}
 MODEL = "claude-haiku-5-5"
 
 
@@ -45,7 +50,7 @@ class ModelServer:
         self.trouble = trouble
         self.models = models
         self.ledger = Ledger(prices or Prices())
-        self.caches = {"messages": Cache(), "chat": Cache()}
+        self.caches = {path: Cache() for path in WIRES}
         self.taken = 0
         """Requests to a model that have come in."""
         self.errors: list[BaseException] = []
@@ -105,6 +110,9 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._known_key():
             return
         path = self.path.partition("?")[0].rstrip("/")
+        if path == "/v1/responses":  # asked for as a socket, which is not spoken here
+            self._json(426, responses.error("invalid_request_error", "no sockets"))
+            return
         rows = [{"id": name, "type": "model", "object": "model"} for name in self.owner.models]
         if path == "/v1/models":
             self._json(200, {"object": "list", "data": rows, "has_more": False})
@@ -117,11 +125,12 @@ class _Handler(BaseHTTPRequestHandler):
         self._json(200, {**rows[self.owner.models.index(name)], **created, "owned_by": "tests"})
 
     def do_POST(self) -> None:
-        """A message, or a chat completion."""
+        """A message, a response, or a chat completion."""
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         if not self._known_key():
             return
-        wire = messages if self.path.startswith("/v1/messages") else chat
+        path = self.path.partition("?")[0]
+        wire = WIRES[path]
         if body["model"] not in self.owner.models:
             self._json(404, wire.error("not_found_error", f"model: {body['model']}"))
             return
@@ -137,16 +146,15 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(trouble, Hang):
             time.sleep(trouble.seconds)
         turn = wire.turn_of(body)
-        name = "messages" if wire is messages else "chat"
-        read, written = self.owner.caches[name].read(
-            wire.blocks_of(body), last="cache_control" in body or wire is chat
+        read, written = self.owner.caches[path].read(
+            wire.blocks_of(body), last="cache_control" in body or wire is not messages
         )
-        if wire is chat:  # writing costs nothing more there
+        if wire is not messages:  # writing costs nothing more there
             read = Tokens(read.input + read.cache_write, read.cache_read)
         say = self.owner.brain(turn)
         assert body.get("stream"), "models are always asked to stream"
         events = list(_events(wire, turn, say, read))
-        self.owner.caches[name].keep(written)
+        self.owner.caches[path].keep(written)
         self._stream(events, trouble, (turn, say, read))
 
     def _stream(
@@ -222,10 +230,10 @@ def _half(events: list[bytes], say: Say) -> tuple[list[bytes], int]:
 
 def _events(wire: Any, turn: Turn, say: Say, read: Tokens) -> Iterator[bytes]:
     output = _paid(say)
-    if wire is messages:
-        for name, data in messages.stream(turn, say, read, output):
-            yield f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode()
+    if wire is chat:
+        for chunk in chat.stream(turn, say, read, output):
+            yield f"data: {json.dumps(chunk)}\n\n".encode()
+        yield b"data: [DONE]\n\n"
         return
-    for chunk in chat.stream(turn, say, read, output):
-        yield f"data: {json.dumps(chunk)}\n\n".encode()
-    yield b"data: [DONE]\n\n"
+    for name, data in wire.stream(turn, say, read, output):
+        yield f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode()
