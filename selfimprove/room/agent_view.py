@@ -42,13 +42,20 @@ def program_paths(command: str | tuple[str, ...], home: Path, top: Path) -> Iter
     for word in words:
         place = word.replace("${HOME}", str(home)).replace("$HOME", str(home))
         place = str(home) + place[1:] if place.startswith("~/") else place
-        if "/" not in place and not (top / place).is_file():
-            continue
         path = top / place
-        if is_below(path, KERNEL) or not (path.is_file() or path.is_dir()):
+        if not _is_there(path) or ("/" not in place and not path.is_file()):
+            continue
+        if is_below(path, KERNEL):
             continue  # mounted, /dev/null would be a device no longer
         if path not in (home, *home.parents, top, *top.parents):
             yield path
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file() or path.is_dir()
+    except (OSError, ValueError):
+        return False  # too long for a path, or not one
 
 
 class AgentView:

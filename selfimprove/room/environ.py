@@ -19,7 +19,7 @@ NETWORK = re.compile(
     r"(?i)(https?|ftp|all|no)_proxy|.*CA_BUNDLE|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS"
     r"|(PIP|UV|NPM_CONFIG|YARN|CARGO|POETRY)_.+|GO(PROXY|PRIVATE|SUMDB|NOSUMDB|FLAGS)"
 )
-"""What `deps_command` needs to reach the user's own mirrors."""
+"""What is needed to reach the network from here, and the user's own mirrors."""
 SESSION = frozenset({"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "TMP", "TEMP", "OLDPWD", "PWD"})
 """Of the caller's session; they would name places that are not there."""
 
@@ -39,6 +39,14 @@ def job_env(
     else:
         env |= {name: environ[name] for name in names if name in environ}
     return env | {"PATH": visible.path}
+
+
+def tool_env(environ: Mapping[str, str], visible: Visible) -> dict[str, str]:
+    """The variables of a tool that is let have nothing else of the caller's."""
+    kept = ("USER", "LOGNAME", "TZ", *CHOICES)
+    own = {k: v for k, v in environ.items() if k in kept or NETWORK.fullmatch(k)}
+    base = {"LANG": "C.UTF-8", "SHELL": "/bin/sh", **visible.variables}
+    return {**base, **own, "PATH": visible.path}
 
 
 def moved(env: Mapping[str, str], top: Path, tree: Path) -> dict[str, str]:

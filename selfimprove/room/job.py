@@ -55,6 +55,10 @@ class Job:
     read_only_tree: bool = False
     services: bool = True
     """With the services that measurements need, where its profile is given any."""
+    alone: bool = False
+    """Of the caller's variables it is given none but those that any tool needs, and `env`."""
+    shares: Mapping[str, Path] = field(default_factory=dict)
+    """Place below HOME -> a file of the user's that it reads and writes where it lies."""
     log: Path | None = None
     output_cap: int = 1 << 20
     program: bytes = b""
@@ -68,6 +72,11 @@ class Job:
     """It sleeps for half of the time."""
     result_file: Path | None = None
     """Where what the command wrote to `{result}` is put, on the host; absent if it wrote none."""
+
+    @property
+    def program_words(self) -> str | tuple[str, ...]:
+        """The words that may name what an agent needs to see: all, but of a tool its program."""
+        return tuple(self.command[:1]) if self.alone else self.command
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class Mounts:
         for place, source in in_tree.items():
             yield Mount(self._spec.target_top / place, "read", source)
         if job.profile == "agent":
-            yield from self._agents.mounts(job.command)
+            yield from self._agents.mounts(job.program_words)
         yield self._tree_mount(job)
 
     @cached_property

@@ -31,7 +31,7 @@ from selfimprove.room.channels import (
     programmed,
     shell,
 )
-from selfimprove.room.environ import Profile, job_env, moved
+from selfimprove.room.environ import Profile, job_env, moved, tool_env
 from selfimprove.room.files import (
     MountPoint,
     is_free,
@@ -182,7 +182,7 @@ class Room:
             env["PYTHONDONTWRITEBYTECODE"] = "1"  # or it would go into what is provided
         env |= {"HOME": str(home), "TMPDIR": str(folder / "tmp"), **job.env}
         if job.profile == "agent":
-            self._link_named(home)
+            self._link_named(home, job.shares)
         with ExitStack() as stack:
             left, log = Pipe(), stack.enter_context(self._service_log(job, folder))
             stack.enter_context(left)
@@ -258,7 +258,12 @@ class Room:
             yield relay
 
     def _mounts_of(self, job: Job, folder: Path, in_tree: dict[Path, Path]) -> list[Mount]:
-        return [*self._mounts.of(job, folder, in_tree), *self._ways_in(job, folder)]
+        shared = (self._shared(place, path) for place, path in job.shares.items())
+        return [*self._mounts.of(job, folder, in_tree), *shared, *self._ways_in(job, folder)]
+
+    def _shared(self, place: str, path: Path) -> Mount:
+        """A file of the user's in its place; without mounts a link leads to its folder."""
+        return Mount(self._mounts.home / place, "write", path if self.probe.bwrap else path.parent)
 
     def _ports(self, job: Job) -> tuple[int, ...] | None:
         """TCP ports that a job may connect to; None for any, and to listen."""
@@ -304,6 +309,8 @@ class Room:
         return "" if job.profile == "agent" else self.spec.prefix
 
     def _env(self, job: Job) -> dict[str, str]:
+        if job.alone:
+            return tool_env(self._environ, self.visible)
         return job_env(job.profile, self._environ, self.visible, self.spec.env_names)
 
     def _network(self, job: Job) -> list[str]:
@@ -349,18 +356,22 @@ class Room:
         places, top = self.provided.inside(job.profile), self.spec.target_top
         if job.profile == "agent":
             folders = [job.tree] if isinstance(job.tree, Path) else [*job.tree.stack]
-            for path in program_paths(job.command, self._home, top):
+            for path in program_paths(job.program_words, self._home, top):
                 at = path.relative_to(top) if is_below(path, [top]) else None
                 if at is not None and all(is_free(folder / at, path) for folder in folders):
                     places[at] = path
         return places
 
-    def _link_named(self, home: Path) -> None:
-        """Without mounts, parts of HOME that `agent_paths` names are links in the private one."""
+    def _link_named(self, home: Path, shares: Mapping[str, Path]) -> None:
+        """Without mounts, parts of HOME that `agent_paths` names are links in the private one, and
+        so are the folders of files that are shared: a file that is put in a link's place is lost.
+        """
         paths = self.spec.agent_paths
         for path in named_paths([*paths.read, *paths.write], self._home, self.spec.target_top):
             if path != self._home and is_below(path, [self._home]) and path.exists():
                 mount_point(home, path.relative_to(self._home), path, link=True)
+        for place, path in shares.items():
+            mount_point(home, Path(place).parent, path.parent, link=True)
 
 
 def _in_memory(limits: Limits | None) -> int | None:
