@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from selfimprove.agents.llm.agent import ModelAgent
 from selfimprove.app.common import say
 from selfimprove.config import Config, Source
 from selfimprove.config.keys import merged, nested
-from selfimprove.contracts.settings import BudgetSettings
+from selfimprove.contracts.agent import AgentRole
+from selfimprove.contracts.settings import BudgetSettings, Limit
 from selfimprove.errors import ConfigError, UsageError
 from selfimprove.setup.forecast import Forecast, forecast, models_in
 from selfimprove.site import Site
@@ -72,6 +75,12 @@ def with_limit(config: Config, scope: str, unit: str, value: float) -> Config:
         settings=config.settings.model_copy(update={"budget": budget}),
         sources={**config.sources, f"budget.{scope}.{unit}": Source.FLAG},
     )
+
+
+def without_limits(roles: Iterable[AgentRole]) -> dict[str, Any]:
+    """The flags that lift every budget, those of these roles included."""
+    scopes = ("run", "iteration", "step", "call", *(f"roles.{role}" for role in roles))
+    return {f"budget.{scope}": dict.fromkeys(Limit.model_fields) for scope in scopes}
 
 
 def expected_cost(site: Site) -> Forecast:

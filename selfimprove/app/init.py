@@ -89,12 +89,13 @@ def _text(options: InitOptions, target: Target, layout: Layout) -> str:
         else:
             draft = _filled(draft, proposals)
             if agents.given(CLARIFIER):
-                say(f"{CLARIFIER} is not asked: nobody is there to answer")
+                say(f"{CLARIFIER} is not asked: without a terminal, or with --yes, flags decide")
         if builds and not draft.command:
             ensure_said(draft)
             draft = agents.built(draft)
         text = goal_text(draft)
         agents.confirm(text)
+        agents.install()
     return text
 
 
@@ -112,6 +113,7 @@ def _build_for(own: Path, options: InitOptions, target: Target) -> None:
         ):
             return
         built = agents.built(draft)
+        agents.install()
     lines = (f"Command: `{built.command}`", f"Format: {built.format}")
     sealed = ", ".join(f"`{path}`" for path in built.sealed)
     raise ConfigError(

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from selfimprove.app.budget import with_budget, with_recorded_budget
+from selfimprove.app.budget import with_budget, with_recorded_budget, without_limits
 from selfimprove.app.common import (
     beginning,
     confirmation,
@@ -22,8 +22,8 @@ from selfimprove.app.detach import detach
 from selfimprove.app.migrating import finished, migrating
 from selfimprove.app.plan import dry_run
 from selfimprove.app.restoring import bring_back, layout_of
+from selfimprove.contracts.agent import AgentRole
 from selfimprove.contracts.base import utc_now
-from selfimprove.contracts.settings import Limit
 from selfimprove.deps import Deadline
 from selfimprove.errors import Stopped, TargetError, ToolError
 from selfimprove.loop import Observer
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from selfimprove.app.options import RunOptions
 
 NO_WIN = 6
-RUN_ROLES = ("researcher", "planner", "architect", "critic", "executor")
+RUN_ROLES: tuple[AgentRole, ...] = ("researcher", "planner", "architect", "critic", "executor")
 
 
 def run(options: RunOptions) -> int:
@@ -110,8 +110,7 @@ def run_flags(options: RunOptions) -> dict[str, Any]:
         "budget.run.usd": options.budget_usd,
     }
     if options.no_budget:
-        scopes = ("run", "iteration", "step", "call", *(f"roles.{role}" for role in RUN_ROLES))
-        flags |= {f"budget.{scope}": dict.fromkeys(Limit.model_fields) for scope in scopes}
+        flags |= without_limits(RUN_ROLES)
     return flags | {f"agents.{role}": spec for role, spec in agents.items()}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from selfimprove.agents.registry import DEFAULT, specs_for
 from selfimprove.agents.skill_sources import registry
 from selfimprove.agents.skills import ASKED, AT_SETUP
-from selfimprove.app.budget import budgeted
-from selfimprove.app.common import confirm_facts, say, where
+from selfimprove.app.budget import budgeted, without_limits
+from selfimprove.app.common import confirm_facts, say, where, with_environment
 from selfimprove.contracts.agent import AgentRole
 from selfimprove.contracts.setup import ClarifierReply
 from selfimprove.errors import UsageError
@@ -66,6 +66,8 @@ class SetupAgents:
     def __post_init__(self) -> None:
         self._stop = StopToken()
         self._studio: Studio | None = None
+        self._files: Mapping[str, tuple[bytes, bool]] = {}
+        """To be put into the user's tree."""
 
     @cached_property
     def site(self) -> Site:
@@ -103,15 +105,19 @@ class SetupAgents:
         return AgentInterview(understand, asked, tell, rules, shown(self.proposals))
 
     def built(self, draft: Draft) -> Draft:
-        """The draft with a benchmark that was built, tried, confirmed and put into the tree."""
+        """The draft with a benchmark that was built, tried and confirmed; see `install`."""
         studio = self._admitted()
         say(f"no benchmark is found: {self._spec(BUILDER)} is asked to build one")
         with signals_to(self._stop):
             built = Builder(studio, tell, shown(self.proposals)).run(draft)
         self._confirm_built(built)
-        for place in install(self.site.target.top, built.files):
-            say(f"written: {place}")
+        self._files = built.files
         return built.draft
+
+    def install(self) -> None:
+        """Put what was built into the user's tree; raises TargetError where it cannot be."""
+        for place in install(self.site.target.top, self._files):
+            say(f"written: {place}")
 
     def confirm(self, text: str) -> None:
         """Show the goal that agents had a part in, and ask; raises UsageError."""
@@ -127,7 +133,8 @@ class SetupAgents:
         if options.agent:
             agents = dict.fromkeys((*ASKED, *AT_SETUP), options.agent)
         agents |= {role: specs[0] for role, specs in options.roles.items()}
-        flags = {f"agents.{role}": spec for role, spec in agents.items()}
+        flags: dict[str, Any] = {f"agents.{role}": spec for role, spec in agents.items()}
+        flags |= without_limits(AT_SETUP) if options.no_budget else {}
         return {**flags, "budget.run.usd": options.budget_usd}
 
     def _spec(self, role: AgentRole) -> str:
@@ -137,7 +144,7 @@ class SetupAgents:
         """Where agents may be asked: budgets, trust and probes come first, once."""
         if self._studio is not None:
             return self._studio
-        options, site = self.options, self.site
+        options, site = self.options, with_environment(self.site)
         roles = [role for role in AT_SETUP if self.given(role)]
         state, settings = load_state(site.layout), site.config.settings
         models = models_in(settings, roles)
@@ -159,6 +166,7 @@ class SetupAgents:
         self.stack.enter_context(lock.held(site.layout.lock))
         site.private.mkdir(parents=True, exist_ok=True)
         flags = self._flags | {"budget.run.usd": settings.budget.run.usd}
+        flags["provide"] = [one.document() for one in settings.provide]
         purse = purse_of(settings, state.totals, site.layout.replies)
         self._studio = Studio(where(options), flags, Control(self._stop, waiting=say), purse)
         return self._studio
@@ -193,7 +201,13 @@ class SetupAgents:
 
 def tell(text: str) -> None:
     """A line, or several, of an agent's: nothing in them commands a terminal."""
-    show("\n".join(line[:WIDE] for line in clean(text).split("\n")))
+    show("\n".join(_bounded(line) for line in clean(text).split("\n")))
+
+
+def _bounded(line: str) -> str:
+    """A line that says so where more of it is left out."""
+    more = len(line) - WIDE
+    return line if more <= 0 else f"{line[:WIDE]} [... {more} characters more]"
 
 
 def asked(question: Question) -> str:

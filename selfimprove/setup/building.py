@@ -68,6 +68,7 @@ class Builder:
         previous = ""
         for attempt in range(1, ATTEMPTS + 1):
             stage = self.studio.stage(draft)
+            check_editable(stage.site, stage.deps, State(facts=stage.facts))
             try:
                 kept = self._asked(stage, draft, feedback, previous)
             except AgentFailure as failure:
@@ -109,7 +110,9 @@ class Builder:
         prefix = stage.site.target.prefix
         written = [change.path.removeprefix(prefix) for change in changes]
         there = quarantine.entries(base)
-        named = [path for path in reply.sealed if posixpath.normpath(prefix + path) in there]
+        scope = Scope.of(stage.site.goal.scope, prefix)
+        also = {path: posixpath.normpath(prefix + path) for path in reply.sealed}
+        named = [path for path, at in also.items() if at in there and not scope.matches(at)]
         built = replace(
             draft,
             command=reply.command,

@@ -13,6 +13,7 @@ from selfimprove.cli import main
 from selfimprove.contracts.agent import AgentRequest
 from selfimprove.goalfile import read_goal
 from selfimprove.store.record import load_state
+from selfimprove.testing import a_skill
 from selfimprove.testing.rehearsal import registered
 
 from .conftest import Init
@@ -178,7 +179,9 @@ def test_without_a_terminal_flags_decide(numbers: Init) -> None:
     given = ["--objective", "Lower it", "--metric", "score", "--direction", "lower"]
     done = numbers(*words, *given, "--command", "sh bench.sh", "--scope", "src/")
     assert done.code == 0, done.told
-    assert "goal-clarifier is not asked: nobody is there to answer" in done.told
+    assert (
+        "goal-clarifier is not asked: without a terminal, or with --yes, flags decide" in done.told
+    )
 
 
 BUILT = """import json, pathlib
@@ -269,6 +272,10 @@ def test_a_benchmark_that_is_not_confirmed_is_not_installed(bare: Init) -> None:
     assert "the benchmark was not confirmed; it is kept as" in done.told
     assert not (bare.repository.path / "measure").exists()
     assert not bare.layout.goal.exists()
+    # the files, and not the goal
+    unsure = bare(*FLAGS, "--benchmark-builder", spec, typed="\n\ny\ny\nn\n")
+    assert unsure.code == 2, unsure.told
+    assert not (bare.repository.path / "measure").exists()
     again = bare(*FLAGS, "--benchmark-builder", spec, typed="\n\ny\ny\ny\ny\n")
     assert again.code == 0, again.told
     assert load_state(bare.layout).totals.calls == 1  # what was kept is not paid for twice
@@ -305,3 +312,51 @@ def test_an_agent_that_fails_is_paid_for_all_the_same(bare: Init) -> None:
     done = bare(*FLAGS, "--command", "cat src/a", "--format", "number", "--yes")
     assert done.code == 0, done.told
     assert load_state(bare.layout).totals.calls == 2
+
+
+def test_a_question_that_was_cut_off_is_booked(bare: Init) -> None:
+    def killed(request: AgentRequest, _tree: Path) -> dict[str, Any]:
+        raise KeyboardInterrupt
+
+    done = bare(*FLAGS, "--benchmark-builder", registered(killed), "--yes")
+    assert done.code == 130
+    assert len(list(bare.layout.replies.glob("*.tab"))) == 1
+    done = bare(*FLAGS, "--command", "cat src/a", "--format", "number", "--yes")
+    assert done.code == 0, done.told
+    assert load_state(bare.layout).totals.calls == 1
+    assert list(bare.layout.replies.glob("*.tab")) == []
+
+
+def test_who_cannot_be_reached_leaves_it_to_the_rules(numbers: Init) -> None:
+    def away(request: AgentRequest, _tree: Path) -> dict[str, Any]:
+        raise AgentFailure("unreachable", "nobody is at home")
+
+    # trust; target, guard; the goal; trust
+    words = [*FLAGS, "--command", "sh bench.sh", "--format", "json"]
+    done = numbers(*words, "--goal-clarifier", registered(away), typed="y\n\n\ny\ny\n")
+    assert done.code == 0, done.told
+    assert "the interview goes on by rules: nobody is at home" in done.told
+
+
+def test_instructions_of_the_repository_are_named_before_an_agent_has_them(bare: Init) -> None:
+    asked: list[AgentRequest] = []
+    path = ".selfimprove/skills/benchmark-builder/SKILL.md"
+    skill = a_skill("benchmark-builder", "benchmark", instructions="# Sing")
+    bare.repository.commit({path: skill})
+    spec = builder(asked, {"measure/run.py": BUILT})
+    done = bare(*FLAGS, "--benchmark-builder", spec, typed="\n\nn\n")
+    assert done.code == 3, done.told
+    assert f"benchmark-builder: {path} (sha256" in done.told
+    assert asked == []
+    assert bare(*FLAGS, "--benchmark-builder", spec, "--yes").code == 0
+    assert asked[0].prompt.startswith("# Sing")
+
+
+def test_the_environment_beside_the_code_is_there_when_a_benchmark_is_tried(bare: Init) -> None:
+    place = bare.repository.path
+    (place / ".gitignore").write_text("node_modules/\n")
+    bare.repository.commit({"package.json": "{}"})
+    bare.repository.write({"node_modules/there": "90\n"})
+    text = BUILT.replace("sum(", "int(open('node_modules/there').read()) - 90 + sum(")
+    done = bare(*FLAGS, "--benchmark-builder", builder([], {"measure/run.py": text}), "--yes")
+    assert done.code == 0, done.told
