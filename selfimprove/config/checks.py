@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Protocol, get_args
 
 from selfimprove.contracts.agent import AgentRole
+from selfimprove.contracts.base import FAMILIES
 from selfimprove.contracts.goal import Goal
 from selfimprove.contracts.settings import Settings
 from selfimprove.errors import ConfigError
@@ -146,6 +147,11 @@ def _doubts(settings: Settings, goal: Goal, origins: Origins) -> Iterator[str]:
             f"primary_metric is {settings.primary_metric!r} ({origins.where('primary_metric')}), "
             f"while goal.md's target {goal.metric.target_value} is for {goal.metric.name!r}"
         )
+    for family in settings.quality_thresholds:
+        near = [] if family in FAMILIES else get_close_matches(family, FAMILIES, 1)
+        if near:  # harness.md may have families of its own
+            where = origins.where("quality_thresholds")
+            yield f"{where}: quality_thresholds names {family!r}: did you mean {near[0]!r}?"
     limits = settings.round_timeout, settings.benchmark_timeout
     if limits[0] and limits[1] and limits[0] < limits[1]:
         yield "round_timeout is shorter than benchmark_timeout: a round may end first"

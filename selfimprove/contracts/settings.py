@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
@@ -246,6 +246,9 @@ class Settings(Record):
     as often. It takes place when guards are green, before anything is measured."""
     max_fix_attempts: int = Field(default=2, ge=0)
     quality_threshold: float = Field(default=0.3, ge=0, le=1)
+    """Share of a round's plans that must pass review; below it planning is sent back."""
+    quality_thresholds: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
+    """Family -> its own; a round is held to the mean of what its plans' families ask."""
     max_plan_retries: int = Field(default=2, ge=0)
     adaptive_refinement: bool = True
     gate_policy: Literal["all_required_critics_pass", "weighted_threshold", "domain_specific"] = (

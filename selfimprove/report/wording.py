@@ -123,6 +123,11 @@ def _again(_: State, payload: Payload) -> Line:
     return Line(f"planning once more: {payload['refinement']['reason']}")
 
 
+def _quality(_: State, payload: Payload) -> Line | None:
+    why = payload["report"].get("not_retried")
+    return Line(f"planning is not tried once more: {why}", "bad") if why else None
+
+
 def _executed(_: State, payload: Payload) -> Line:
     candidate = payload["candidate"]
     files = numbers.count(len(candidate["files"]), "file")
@@ -276,6 +281,7 @@ _CONTROL: dict[str, Callable[[State, Payload], Line | None]] = {
     "planner_failed": _no_plan,
     "gate": _gate,
     "planning_again": _again,
+    "quality": _quality,
     "result": _result,
     "confirming": _confirming,
     "not_exact": _not_exact,

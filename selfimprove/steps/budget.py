@@ -21,6 +21,8 @@ from selfimprove.store.state import State
 
 ROUND_OVER = "the round's time is over (round_timeout)"
 COUNTED = ("calls", "tokens", "usd")
+PLANNED = ("planning", "critic_review")
+"""Steps that are made again where too few plans passed."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,39 @@ def ensure_minutes(state: State, deps: Deps, about: str) -> None:
         told = _reached(whose, spent, Limit(minutes=limit.minutes))
         if told and not role:
             raise EndRun("budget", told)
+
+
+def too_dear(state: State, settings: Settings) -> str:
+    """Why planning once more does not fit what budgets leave; empty where it does.
+
+    It is priced by what plans and their review have cost in this round so far, for each plan.
+    """
+    planners = round_of(state).planners.values()
+    made = sum(each.revision for each in planners)
+    owing = sum(1 for each in planners if not (each.plan and each.plan.critic_approved))
+    for step in PLANNED:
+        for whose, spent, limit, role in _scopes(state, settings, Deadline(), step):
+            per_plan = _planned(state, step if whose == f"the step {step}" else "", role)
+            for name in COUNTED:
+                cap, price = getattr(limit, name), getattr(per_plan, name) * owing / max(1, made)
+                left = None if cap is None else max(0, cap - getattr(spent, name))
+                if left is not None and price > left:
+                    return (
+                        f"planning once more would cost about {price:.4g} {name}, "
+                        f"and {whose} has {left:.4g} left"
+                    )
+    return ""
+
+
+def _planned(state: State, step: str, role: str) -> Spent:
+    """What planning and review have spent in this round: in one step, by one role, or in all."""
+    shares = [
+        spent
+        for share, spent in round_of(state).spent.items()
+        for where, who in [share.split("/", 1)]
+        if where in PLANNED and step in ("", where) and role in ("", who)
+    ]
+    return _sum(shares, 0.0)
 
 
 def round_over(state: State, deps: Deps) -> bool:

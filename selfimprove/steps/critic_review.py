@@ -6,12 +6,18 @@ too few plans of the round pass, planning is sent back with a refinement.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from selfimprove.agents.base import AgentFailure
 from selfimprove.contracts.agent import AgentRole
-from selfimprove.contracts.critique import CriticReply, Gate, Refinement, RuleVerdict
+from selfimprove.contracts.critique import (
+    CriticReply,
+    Gate,
+    QualityReport,
+    Refinement,
+    RuleVerdict,
+)
 from selfimprove.contracts.envelope import Draft, control, critique
 from selfimprove.contracts.plan import ArchitectReview, Plan
 from selfimprove.contracts.settings import Settings
@@ -31,11 +37,11 @@ from selfimprove.review.quality import quality_report
 from selfimprove.review.rules import review_plan
 from selfimprove.steps.asking import Answer, Ask, ask_all
 from selfimprove.steps.base import Drafts, round_of, topic
-from selfimprove.steps.budget import hurried
+from selfimprove.steps.budget import hurried, too_dear
 from selfimprove.steps.context import Turn, common, request
 from selfimprove.steps.gate_command import gate_command
 from selfimprove.steps.planning import plan_all
-from selfimprove.steps.reviewing import review_context
+from selfimprove.steps.reviewing import review_context, terms
 from selfimprove.store.state import Round, State
 from selfimprove.store.state_actors import PlannerState
 
@@ -224,7 +230,7 @@ def _take_stock(state: State, deps: Deps) -> Drafts:
     settings, current = deps.config.settings, round_of(state)
     if current.quality is None or current.attempt > current.stock_taken:
         files = deps.workshop.editable(current.incumbent.commit)
-        report = quality_report(judged(current), settings.quality_threshold, files)
+        report = stock(state, settings, files)
         state = yield control(
             topic(state, "critic_review"),
             "quality",
@@ -238,11 +244,24 @@ def _take_stock(state: State, deps: Deps) -> Drafts:
         )
 
 
+def stock(
+    state: State, settings: Settings, files: Sequence[str], *, levels: bool = True
+) -> QualityReport:
+    """The quality of a round's plans; `files` may be changed. Pure: replay makes it again."""
+    current = round_of(state)
+    report = quality_report(judged(current), terms(state, settings, files, levels=levels))
+    taken = current.model_copy(update={"quality": report})
+    if not levels or sent_back(taken, settings) is None:
+        return report
+    return report.model_copy(update={"not_retried": too_dear(state, settings)})
+
+
 def sent_back(current: Round, settings: Settings) -> Refinement | None:
     """What planning is sent back with, by the quality report; None where it is not."""
     assert current.quality is not None
     mendable = any(p.plan and not p.plan.critic_approved for p in current.planners.values())
     allowed = settings.adaptive_refinement and current.attempt < settings.max_plan_retries
+    allowed = allowed and not current.quality.not_retried
     return current.quality.suggested_refinement if mendable and allowed else None
 
 

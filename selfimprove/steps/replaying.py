@@ -22,12 +22,11 @@ from selfimprove.review import rules
 from selfimprove.review.context import ReviewContext, TreeView
 from selfimprove.review.critique import failures, reviewed
 from selfimprove.review.families import assign
-from selfimprove.review.quality import quality_report
 from selfimprove.steps import recording
 from selfimprove.steps.base import round_of
 from selfimprove.steps.change_review import back_to, change_decision
 from selfimprove.steps.confirming import estimate, repeats, ruling, trial_of
-from selfimprove.steps.critic_review import decision, judged, sent_back
+from selfimprove.steps.critic_review import decision, sent_back, stock
 from selfimprove.steps.reviewing import losers, narrowed, recent_winners, recorded_facts
 from selfimprove.steps.screening import result_of
 from selfimprove.steps.stop_check import why_stop
@@ -190,8 +189,9 @@ def _gate_of_change(state: State, payload: Payload) -> Iterator[str]:
 
 def _quality(state: State, payload: Payload, _: Known) -> Iterator[str]:
     recorded = payload["report"]
-    files = (recorded.get("suggested_refinement") or {}).get("files_in_scope", [])
-    derived = quality_report(judged(round_of(state)), _settings(state).quality_threshold, files)
+    refinement = recorded.get("suggested_refinement") or {}
+    files, levels = refinement.get("files_in_scope", []), not refinement or "level" in refinement
+    derived = stock(state, _settings(state), files, levels=levels)
     yield from _differs("quality", recorded, derived.document())
 
 

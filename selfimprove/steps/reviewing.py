@@ -13,6 +13,7 @@ from selfimprove.contracts.settings import Settings
 from selfimprove.deps import Deps
 from selfimprove.review.context import ReviewContext
 from selfimprove.review.families import FamilyFacts, FamilyRecord
+from selfimprove.review.quality import Terms
 from selfimprove.steps.base import round_of
 from selfimprove.store.state import State
 
@@ -93,6 +94,19 @@ def review_context(state: State, deps: Deps, earlier: Sequence[Plan]) -> ReviewC
         narrowed=narrowed(state),
         losers=losers(deps.attempts.rows()),
         metrics=frozenset({deps.config.goal.metric.name, *current.incumbent.sub_scores}),
+    )
+
+
+def terms(state: State, settings: Settings, files: Sequence[str], *, levels: bool) -> Terms:
+    """What the round's plans are held to, and what earlier refinements came to."""
+    last = round_of(state).refinement
+    return Terms(
+        threshold=settings.quality_threshold,
+        by_family=settings.quality_thresholds,
+        files=files,
+        after=last.level if last else None,
+        known=state.refinements,
+        levels=levels,
     )
 
 

@@ -6,7 +6,14 @@ from typing import Any
 
 from selfimprove.contracts.benchmark import BenchmarkResult, Disqualification
 from selfimprove.contracts.brief import ResearchBrief
-from selfimprove.contracts.critique import CriticReply, QualityReport, Refinement, RuleVerdict
+from selfimprove.contracts.critique import (
+    CriticReply,
+    QualityReport,
+    Refinement,
+    Remembered,
+    RuleVerdict,
+    refinement_kind,
+)
 from selfimprove.contracts.envelope import Envelope
 from selfimprove.contracts.history import HistoryRecord
 from selfimprove.contracts.iteration import STEPS
@@ -139,7 +146,20 @@ def _gated_change(state: State, envelope: Envelope, payload: Payload) -> State:
 def quality(state: State, envelope: Envelope, payload: Payload) -> State:
     """`quality`: how many plans of the round passed."""
     report = QualityReport.parse(payload["report"], envelope.id)
+    state = _remembered(state, report)
     return with_round(state, quality=report, stock_taken=payload["attempt"])
+
+
+def _remembered(state: State, report: QualityReport) -> State:
+    """Whether the refinement that this attempt was made with helped: more plans passed."""
+    tried, before = round_of(state).refinement, round_of(state).quality
+    if tried is None or tried.level is None or before is None:
+        return state
+    kind = refinement_kind(tried.cause, tried.level)
+    known = state.refinements.get(kind, Remembered())
+    helped = known.helped + (report.verified > before.verified)
+    new = Remembered(tried=known.tried + 1, helped=helped)
+    return changed(state, refinements={**state.refinements, kind: new})
 
 
 def executors_named(state: State, _: Envelope, payload: Payload) -> State:

@@ -18,7 +18,7 @@ from selfimprove.contracts.benchmark import (
     Sample,
 )
 from selfimprove.contracts.brief import ResearchBrief
-from selfimprove.contracts.critique import QualityReport, Refinement
+from selfimprove.contracts.critique import QualityReport, Refinement, Remembered
 from selfimprove.contracts.history import HistoryRecord
 from selfimprove.contracts.iteration import StepName, StepStatus
 from selfimprove.contracts.merge import MergeReport
@@ -254,7 +254,7 @@ class Outside(Record):
 class State(Record):
     """Everything the loop knows; a pure fold over the journal."""
 
-    additions: ClassVar[frozenset[str]] = frozenset({"models"})
+    additions: ClassVar[frozenset[str]] = frozenset({"models", "refinements"})
 
     facts: Facts | None = None
     goal_sha256: str = ""
@@ -281,6 +281,8 @@ class State(Record):
     wins: list[Win] = Field(default_factory=list)
     wins_total: int = 0
     ideas: list[IdeaFate] = Field(default_factory=list)
+    refinements: dict[str, Remembered] = Field(default_factory=dict)
+    """`out_of_scope/files` -> what refinements for that cause, at that level, came to."""
     outside: list[Outside] = Field(default_factory=list)
     """The last of such changes."""
     totals: RunTotals = Field(default_factory=RunTotals)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from selfimprove.contracts.critique import CriticReply
 from selfimprove.contracts.plan import ArchitectReview
 from selfimprove.review import checklist, critique
-from selfimprove.review.quality import quality_report
+from selfimprove.review.quality import Terms, quality_report
 from selfimprove.review.rules import review_plan
 
 from .samples import context, plan
@@ -79,7 +79,7 @@ def test_quality_report_counts_by_code_and_refines() -> None:
     facts = context(recent_winners=("optimization", "optimization"))
     plans = [plan("planner_a"), plan("planner_b", target="lib/x.py"), plan(approach_family="data")]
     reviewed = [(p, review_plan(p, facts)) for p in plans]
-    report = quality_report(reviewed, 0.5, ["src/a.py"])
+    report = quality_report(reviewed, Terms(0.5, files=["src/a.py"]))
     assert (report.total, report.verified, report.rejected) == (3, 1, 2)
     assert report.rejection_breakdown == {"family_streak": 2, "out_of_scope": 1}
     assert not report.meets_threshold
@@ -88,12 +88,12 @@ def test_quality_report_counts_by_code_and_refines() -> None:
     assert refinement.families_to_avoid == ["optimization"]
     assert refinement.files_in_scope == ["src/a.py"]
     assert "family_streak (2 plans)" in refinement.reason
-    assert quality_report(reviewed, 0.3).meets_threshold
-    assert quality_report(reviewed, 0.3).suggested_refinement is None
+    assert quality_report(reviewed, Terms(0.3)).meets_threshold
+    assert quality_report(reviewed, Terms(0.3)).suggested_refinement is None
 
 
 def test_no_plan_at_all_is_below_any_threshold() -> None:
-    report = quality_report([], 0.0)
+    report = quality_report([], Terms(0.0))
     assert (report.quality_score, report.meets_threshold) == (0.0, False)
     assert report.suggested_refinement is not None
 
