@@ -51,7 +51,7 @@ def _booked(state: State, tab: OpenTab, kept: KeptReply | None) -> Generator[Dra
     if tab.id in answered:
         return state
     if tab.failed:
-        result = {"agent": tab.agent, "ok": False, "kind": "failed", "error": tab.failed}
+        result = {**_asked(tab), "ok": False, "kind": "failed", "error": tab.failed}
         return (yield _result(tab, result | {"reply": tab.id}, tab.worst))
     open_ = tab.reserved.tokens > 0
     told = "booked is what it had spent" + (
