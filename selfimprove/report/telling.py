@@ -22,7 +22,7 @@ OURS = "selfimprove"
 NO_MODEL = frozenset({"offline", "command", "scripted"})
 """Schemes of specs that name no model of a provider's."""
 TOLD = {
-    "gate": ("planner", "decision"),
+    "gate": ("planner", "executor", "decision"),
     "planner_failed": ("planner",),
     "planning_again": (),
     "confirmation": ("executor", "holds"),
