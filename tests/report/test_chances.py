@@ -27,10 +27,16 @@ def test_a_line_for_each_in_plain_words() -> None:
     names = [word.strip() for word in header.strip("|").split("|")]
     assert names[1:4] == ["carried out", "sure of a win", "won"]
     assert [word.strip() for word in planner.strip("|").split("|")] == [
-        "planner_a", "4", "60%", "25%", "0.31", "6%", "1.5%",
+        "planner_a", "4", "60%", "25%", "0.31", "6%", "1.5%", "–",
     ]  # fmt: skip
-    assert [word.strip() for word in family.strip("|").split("|")][-2:] == ["–", "–"]
+    assert [word.strip() for word in family.strip("|").split("|")][-3:] == ["–", "–", "–"]
     assert "0 is perfect" in text
+
+
+def test_who_only_asserted_something_is_told_with_it() -> None:
+    text = told([{"who": "data", "tried": 2, "asserted": 8, "held": 0.75}])
+    row = [word.strip() for word in text.splitlines()[-1].strip("|").split("|")]
+    assert row == ["data", "2", "–", "–", "–", "–", "–", "75% of 8"]
 
 
 def test_nothing_is_told_of_planners_that_state_no_chance() -> None:
