@@ -48,6 +48,8 @@ class ReviewContext:
     """Families that several planners share this round, each with target files of its own."""
     losers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """`history_key` of a recorded loser -> the ids of the plans that lost so."""
+    own_rules: tuple[str, ...] = ()
+    """Rules of harness.md that are expressions about a plan."""
     metrics: frozenset[str] = frozenset()
     """The goal's metric and its sub-scores; advice only."""
     best_gain: float | None = None

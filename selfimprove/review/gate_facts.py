@@ -8,8 +8,9 @@ from typing import Any
 
 from selfimprove.contracts.critique import CriticReply, RuleVerdict
 from selfimprove.contracts.plan import ArchitectReview, Plan
-from selfimprove.review.calibration import percents
+from selfimprove.review import own_rules
 from selfimprove.review.critique import issues, panel_score
+from selfimprove.review.own_rules import plan_facts
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,8 @@ class Case:
 
 def facts(case: Case) -> dict[str, Any]:
     """What `gate.expression` may speak of; what a plan does not say is left out."""
-    plan, scores = case.plan, [reply.score for reply in case.critiques]
-    expected = percents(plan.expected_outcome.estimated_impact)
-    known: dict[str, Any] = {
+    scores = [reply.score for reply in case.critiques]
+    return {
         "score": panel_score(case.critiques),
         "lowest": min(scores, default=0.0),
         "highest": max(scores, default=0.0),
@@ -41,23 +41,15 @@ def facts(case: Case) -> dict[str, Any]:
         "issues": float(len(issues(case.critiques))),
         "turn": float(case.turn),
         "architect": case.architect.verdict if case.architect else "",
-        "family": plan.approach_family,
-        "planner": plan.planner_id,
-        "round": float(plan.round),
-        "files": float(len(plan.target_files)),
-        "target_files": list(plan.target_files),
-        "steps": float(len(plan.steps)),
-        "confidence": plan.confidence,
-        "expected": min(expected) if expected else None,
+        **plan_facts(case.plan),
     }
-    return {name: value for name, value in known.items() if value is not None}
 
 
 SAMPLE: dict[str, Any] = {
-    **dict.fromkeys(("score", "lowest", "highest", "confidence", "expected"), 0.5),
-    **dict.fromkeys(("critics", "issues", "turn", "round", "files", "steps"), 1.0),
-    **dict.fromkeys(("architect", "family", "planner"), "x"),
+    **dict.fromkeys(("score", "lowest", "highest"), 0.5),
+    **dict.fromkeys(("critics", "issues", "turn"), 1.0),
+    "architect": "x",
     "scores": [0.5],
-    "target_files": ["src/a.py"],
+    **own_rules.SAMPLE,
 }
 """A value of each kind for everything that `facts` may name."""

@@ -37,6 +37,7 @@ ADVICE = {
     "too_long": "plan less, and say it shorter",
     "repeated_failure": "read the losers in the history; do not repeat one without saying why",
     "changes_measurement": "improve what is measured, never how it is measured",
+    "own_rule": "keep to the project's own rules",
     "low_score": "answer the critics' issues before anything else",
 }
 

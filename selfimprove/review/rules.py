@@ -16,6 +16,7 @@ from selfimprove.review.context import ReviewContext, plan_key
 from selfimprove.review.families import allowed_families, streaking
 from selfimprove.review.hypothesis import LOOKED_AT, count_hypotheses
 from selfimprove.review.measurement import changes_measurement
+from selfimprove.review.own_rules import broken
 
 Rule = Callable[[Plan, ReviewContext], RuleVerdict]
 
@@ -235,6 +236,15 @@ def names(text: str, plan_id: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(plan_id)}(?!\w)", text) is not None
 
 
+def own(plan: Plan, context: ReviewContext) -> RuleVerdict:
+    """Keep the project's own rules, as far as they are expressions."""
+    if told := broken(context.own_rules, plan):
+        return refused(
+            "own", "own_rule", f"a rule of harness.md is broken: {told}", "plan within that rule"
+        )
+    return passed("own")
+
+
 RULES: tuple[Rule, ...] = (
     h001_one_hypothesis,
     h002_family_streak,
@@ -244,6 +254,7 @@ RULES: tuple[Rule, ...] = (
     measurement,
     documentation,
     history,
+    own,
 )
 
 

@@ -13,6 +13,7 @@ from selfimprove.contracts.settings import Settings
 from selfimprove.deps import Deps
 from selfimprove.review.context import ReviewContext
 from selfimprove.review.families import FamilyFacts, FamilyRecord
+from selfimprove.review.own_rules import enforced
 from selfimprove.review.quality import Terms
 from selfimprove.steps.base import round_of
 from selfimprove.store.state import State
@@ -93,6 +94,7 @@ def review_context(state: State, deps: Deps, earlier: Sequence[Plan]) -> ReviewC
         earlier=tuple(earlier),
         narrowed=narrowed(state),
         losers=losers(deps.attempts.rows()),
+        own_rules=enforced(deps.harness.rules),
         metrics=frozenset({deps.config.goal.metric.name, *current.incumbent.sub_scores}),
     )
 

@@ -349,3 +349,17 @@ def test_a_command_of_the_projects_own_decides(stage: Stage) -> None:
     assert [each["args"]["planner"] for each in asked if each["tool"] == "gate.command"] == [
         "planner_a", "planner_b",
     ]  # fmt: skip
+
+
+def test_a_rule_of_the_project_that_is_an_expression_is_enforced(stage: Stage) -> None:
+    play = stage(settings={"max_plan_retries": 0})
+    play.layout.harness.parent.mkdir(parents=True)
+    play.layout.harness.write_text("## Rules\n- Keep it short\n- `planner != 'planner_a'`\n")
+    play.run(max_iterations=1)
+    plans = {
+        each: play.document(f"state/plan_archive/round_1/plan_{each}.json")
+        for each in ("planner_a", "planner_b")
+    }
+    assert plans["planner_b"]["critic_approved"]
+    reason = plans["planner_a"]["critic_review"]["rejection_reason"]
+    assert "planner != 'planner_a' (planner is planner_a)" in reason
