@@ -114,7 +114,7 @@ ROWS = [
         "G5e",
         "flood the log",
         "limited",
-        code("import os\nfor _ in range(160):\n    os.write(2, b'flood ' * 40000)\n"),
+        code("import os\nfor _ in range(60):\n    os.write(2, b'flood ' * 40000)\n"),
         Harmless(),
     ),
     Row(
