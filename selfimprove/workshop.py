@@ -214,7 +214,7 @@ class Workshop:
         beyond = beyond_plan(plan, list(files))
         if not beyond.passed:
             told = _analysis("scope_error", beyond.message, "not in the plan", beyond.remedy)
-            return Inspection(tree, files, told)
+            return Inspection(tree, files, told, feedback=f"{beyond.message}: {beyond.remedy}")
         if self._says_nothing(changes):
             told = _analysis(
                 "logic_error",

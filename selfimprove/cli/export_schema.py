@@ -31,6 +31,7 @@ DOCUMENTS = {
     "executor_output": "agent:ExecutorOutput",
     "quality_report": "critique:QualityReport",
     "gate": "critique:Gate",
+    "verify_result": "verify:VerifyResult",
     "agent_request": "agent:AgentRequest",
     "agent_reply": "agent:AgentReply",
 }

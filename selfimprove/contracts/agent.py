@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from selfimprove.contracts.base import Record
+from selfimprove.contracts.verify import VerifyTotals
 
 AgentRole = Literal[
     "researcher",
@@ -188,7 +189,7 @@ class CostOfWin(Record):
 class RunReport(Record):
     """run.json: totals and the spans of the last rounds."""
 
-    additions: ClassVar[frozenset[str]] = frozenset({"models", "wins", "cost_per_win"})
+    additions: ClassVar[frozenset[str]] = frozenset({"models", "wins", "cost_per_win", "verify"})
 
     run_id: str
     totals: RunTotals = Field(default_factory=RunTotals)
@@ -198,6 +199,8 @@ class RunReport(Record):
     """Accepted merges so far."""
     cost_per_win: CostOfWin | None = None
     spans: list[Span] = Field(default_factory=list)
+    verify: VerifyTotals | None = None
+    """How often what agents produced passed the verifier."""
 
 
 def _sum(first: int | None, second: int | None) -> int | None:

@@ -90,6 +90,10 @@ def plan_step(correlation_id: str, intent: str, **content: Any) -> Draft:
     return Draft(role="actor", type="plan_step", correlation_id=correlation_id, payload=payload)
 
 
+VERIFIER = "verifier"
+"""The critic that is code: it holds what agents produce against schema, rubric and each other."""
+
+
 def critique(correlation_id: str, critic: str, **content: Any) -> Draft:
     """What a critic (a rule in code, or an agent) found."""
     payload = {"step_id": correlation_id, "critic": critic, **content}

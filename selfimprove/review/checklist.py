@@ -47,9 +47,14 @@ def targets_exist(plan: Plan, context: ReviewContext) -> str:
 def clear(plan: Plan, _context: ReviewContext) -> str:
     """Can each step be carried out as it is written?"""
     for step in plan.steps:
-        if len(step.change.strip()) < SHORT_CHANGE or _VAGUE.match(step.change[:200]):
+        if vague(step.change):
             return f"clear: step {step.step} does not say what to change: {step.change[:60]!r}"
     return ""
+
+
+def vague(change: str) -> bool:
+    """Whether the words of a step do not say what to change."""
+    return len(change.strip()) < SHORT_CHANGE or _VAGUE.match(change[:200]) is not None
 
 
 def realistic(plan: Plan, context: ReviewContext) -> str:

@@ -16,14 +16,16 @@ from selfimprove.contracts.settings import Settings
 from selfimprove.deps import Deps
 from selfimprove.review.critique import issues
 from selfimprove.review.gates import decide_change, refused_change
+from selfimprove.review.verifier import verify_change
 from selfimprove.steps import results
 from selfimprove.steps.asking import Answer, Ask, ask_all
 from selfimprove.steps.base import round_of, topic
 from selfimprove.steps.budget import hurried, round_over
 from selfimprove.steps.context import Turn, common, request
 from selfimprove.steps.critic_review import as_written, critic_reply, critics
+from selfimprove.steps.verifying import criticised, note_verified
 from selfimprove.store.state import State
-from selfimprove.store.state_actors import ExecutorState, SentBack
+from selfimprove.store.state_actors import Candidate, ExecutorState, SentBack
 
 Flow = Generator[Draft, State, State]
 
@@ -33,11 +35,10 @@ DIFF = 64_000
 
 def owed(state: State, settings: Settings) -> list[str]:
     """The executors whose change is still to be criticised, or settled as its critics want."""
-    wanted = settings.critique_execution and settings.number_of_max_critics
     return [
         name
         for name, each in round_of(state).executors.items()
-        if wanted and each.candidate and not each.result and not each.samples
+        if criticised(settings) and each.candidate and not each.result and not each.samples
         and each.gate != "commit"
     ]  # fmt: skip
 
@@ -56,6 +57,7 @@ def review_changes(state: State, deps: Deps) -> Flow:
         return state  # not every critic was asked; nothing will be measured either
     for name in names:
         state = yield from _heard(state, deps, name, answers)
+        state = yield from _verified(state, deps, name)
         state = yield from _decide(state, deps, name)
     return state
 
@@ -69,6 +71,18 @@ def _heard(state: State, deps: Deps, name: str, answers: dict[str, Answer]) -> F
         about, reply = topic(state, "execution", name), critic_reply(answer)
         state = yield critique(about, critic, executor=name, **reply.document())
     return state
+
+
+def _verified(state: State, deps: Deps, name: str) -> Flow:
+    """The verifier's word on a change, its critics' scores counted in."""
+    current = round_of(state)
+    executor = current.executors[name]
+    candidate, wanted = executor.candidate, deps.config.settings.approval_threshold
+    assert candidate is not None
+    found = verify_change(
+        current.plan_of(name), candidate.files, summary(candidate), executor.critiques, wanted
+    )
+    return (yield from note_verified(state, name, candidate.commit, found))
 
 
 def _decide(state: State, deps: Deps, name: str) -> Flow:
@@ -118,6 +132,11 @@ def _stands_still(executor: ExecutorState) -> bool:
     return before is not None and now is not None and before.tree == now.tree
 
 
+def summary(candidate: Candidate) -> str:
+    """What the executor says of its change."""
+    return str((candidate.claim or {}).get("summary", ""))
+
+
 def _ask(state: State, deps: Deps, name: str, critic: str) -> Ask:
     current = round_of(state)
     executor, commit = current.executors[name], current.incumbent.commit
@@ -129,7 +148,7 @@ def _ask(state: State, deps: Deps, name: str, critic: str) -> Ask:
         "plan": as_written(current.plan_of(name)),
         "change": {
             "files": candidate.files,
-            "summary": str((candidate.claim or {}).get("summary", "")),
+            "summary": summary(candidate),
             "diff": shortened(quarantine.diff(commit, candidate.commit), DIFF),
         },
     }

@@ -18,9 +18,10 @@ from selfimprove.contracts.critique import (
     Refinement,
     RuleVerdict,
 )
-from selfimprove.contracts.envelope import Draft, control, critique
+from selfimprove.contracts.envelope import VERIFIER, Draft, control, critique
 from selfimprove.contracts.plan import ArchitectReview, Plan
 from selfimprove.contracts.settings import Settings
+from selfimprove.contracts.verify import VerifyResult
 from selfimprove.deps import Deps
 from selfimprove.review.checklist import advice
 from selfimprove.review.context import ReviewContext
@@ -35,6 +36,7 @@ from selfimprove.review.gates import decide
 from selfimprove.review.lessons import nearest
 from selfimprove.review.quality import quality_report
 from selfimprove.review.rules import review_plan
+from selfimprove.review.verifier import verify_plan
 from selfimprove.steps.asking import Answer, Ask, ask_all
 from selfimprove.steps.base import Drafts, round_of, topic
 from selfimprove.steps.budget import hurried, too_dear
@@ -89,6 +91,7 @@ def _review(state: State, deps: Deps, names: list[str]) -> Flow:
         state = yield from _heard(state, deps, name, answers)
         state = yield from gate_command(state, deps, name)
     for name in names:
+        state = yield from _verified(state, deps, name)
         state = yield from _gate(state, deps, name, contexts[name])
     return state
 
@@ -185,6 +188,27 @@ def critic_reply(answer: Answer) -> CriticReply:
     if isinstance(answer, AgentFailure):
         return malformed(str(answer))
     return CriticReply.model_validate(answer.reply.output)
+
+
+def _verified(state: State, deps: Deps, name: str) -> Flow:
+    """Journal what the verifier says of a plan, once for each of its revisions."""
+    planner = round_of(state).planners[name]
+    if planner.verify is not None:
+        return state
+    found = verification(state, name, deps.config.settings)
+    about, attempt = topic(state, "critic_review", name), planner.revision
+    return (yield critique(about, VERIFIER, planner=name, attempt=attempt, **found.document()))
+
+
+def verification(state: State, name: str, settings: Settings) -> VerifyResult:
+    """What the verifier says of a plan that was reviewed; pure."""
+    current = round_of(state)
+    planner = current.planners[name]
+    assert planner.plan is not None
+    assert state.facts is not None
+    metrics = {state.facts.metric, *current.incumbent.sub_scores}
+    wanted = settings.approval_threshold
+    return verify_plan(planner.plan, planner.verdicts, planner.critiques, wanted, metrics)
 
 
 def _gate(state: State, deps: Deps, name: str, context: ReviewContext) -> Flow:

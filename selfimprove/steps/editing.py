@@ -16,6 +16,7 @@ from selfimprove.agents.base import AgentFailure
 from selfimprove.agents.replies import KeptReply
 from selfimprove.contracts.envelope import Draft, control, plan_step
 from selfimprove.deps import Deps
+from selfimprove.review.verifier import smallest_patch, steps_missed, verify_change
 from selfimprove.steps import results
 from selfimprove.steps.asking import (
     TRIES,
@@ -30,6 +31,7 @@ from selfimprove.steps.asking import (
 from selfimprove.steps.base import EndRun, round_of, topic
 from selfimprove.steps.budget import hurried, out_of_round, round_over, take_note
 from selfimprove.steps.context import Turn, common, request
+from selfimprove.steps.verifying import criticised, note_verified
 from selfimprove.steps.waiting import Patience, outwait
 from selfimprove.store.state import State
 from selfimprove.store.state_actors import Candidate, ExecutorState
@@ -62,7 +64,9 @@ class Mend:
     revision: int = 0
     """How often it was sent back by critics."""
     fixing: bool = True
-    """A guard sent it back, not its critics."""
+    """A guard or the verifier sent it back, not its critics."""
+    steps: tuple[int, ...] = ()
+    """The steps of its plan that are still to be carried out; empty for all of them."""
 
     @classmethod
     def of(cls, executor: ExecutorState) -> Mend:
@@ -192,32 +196,46 @@ def _inspected(
 ) -> Flow:
     found = future.result()
     assert isinstance(found, Inspection)
-    fixes = int(work.ask.request.context.get("fix_attempt", 0))
+    settings, context = deps.config.settings, work.ask.request.context
+    fixes, summary = int(context.get("fix_attempt", 0)), _summary(work.kept)
+    verdict = verify_change(round_of(state).plan_of(work.executor), found.files, summary)
+    missed = steps_missed(verdict) if found.ok else []
+    # who was told of the very same steps before will not carry them out when told once more
+    rerun = bool(missed) and missed != context.get("steps") and fixes < settings.max_fix_attempts
+    for_critics = found.ok and not rerun and criticised(settings)
+    if not for_critics and not (found.feedback and verdict.status == "pass"):
+        state = yield from note_verified(state, work.executor, kept_commit(work.kept), verdict)
     executor = round_of(state).executors[work.executor]
+    told = [issue.message for issue in verdict.issues] if rerun else [found.feedback]
+    if rerun or (found.feedback and fixes < settings.max_fix_attempts):
+        steps = tuple(missed) if rerun else ()
+        mend = Mend(fixes + 1, tuple(told), kept_commit(work.kept), executor.revision, steps=steps)
+        return (yield from _begin(state, deps, engine, _ask(state, deps, work.executor, mend)))
+    return (yield _settled(state, work, found, fixes))
+
+
+def _settled(state: State, work: _Inspecting, found: Inspection, fixes: int) -> Draft:
+    """The candidate that an inspected commit is, or the result that it comes to."""
+    about, claim = topic(state, "execution", work.executor), work.kept.reply.output
     if found.ok:
         candidate = Candidate(
             commit=kept_commit(work.kept),
             tree=found.tree,
             files=list(found.files),
-            claim=work.kept.reply.output,
+            claim=claim,
             fix_attempts=fixes,
         )
-        about = topic(state, "execution", work.executor)
-        return (
-            yield plan_step(
-                about, "execute", executor=work.executor, candidate=candidate.document()
-            )
-        )
-    if found.feedback and fixes < deps.config.settings.max_fix_attempts:
-        told = (found.feedback,)
-        mend = Mend(fixes + 1, told, kept_commit(work.kept), executor.revision)
-        ask = _ask(state, deps, work.executor, mend)
-        return (yield from _begin(state, deps, engine, ask))
+        document = candidate.document()
+        return plan_step(about, "execute", executor=work.executor, candidate=document)
     assert found.analysis is not None
+    executor = round_of(state).executors[work.executor]
     result = results.failure(work.executor, executor, found.analysis, found.disqualification)
-    result = result.model_copy(update={"claim": work.kept.reply.output})
-    about = topic(state, "execution", work.executor)
-    return (yield control(about, "result", result=result.document()))
+    result = result.model_copy(update={"claim": claim})
+    return control(about, "result", result=result.document())
+
+
+def _summary(kept: KeptReply) -> str:
+    return str(kept.reply.output.get("summary", ""))
 
 
 def kept_commit(kept: KeptReply) -> str:
@@ -229,14 +247,17 @@ def kept_commit(kept: KeptReply) -> str:
 def _ask(state: State, deps: Deps, name: str, mend: Mend) -> Ask:
     current = round_of(state)
     agent = deps.roster.agent("executor", int(name.removeprefix("executor_")) - 1)
+    plan = current.plan_of(name)
     context: dict[str, Any] = common(state, deps) | {
-        "plan": current.plan_of(name).document(),
+        "plan": (smallest_patch(plan, mend.steps) if mend.steps else plan).document(),
         "feedback": list(mend.feedback),
     }
     if mend.attempt:
         context["fix_attempt"] = mend.attempt
     if mend.revision:
         context["revision"] = mend.revision
+    if mend.steps:
+        context["steps"] = list(mend.steps)
     worker = deps.workshop.editor(
         hurried(agent, state, deps), current.incumbent.commit, mend.commit, current.started_at
     )

@@ -85,6 +85,8 @@ def _told(state: State, planner: PlannerState) -> dict[str, Any]:
         for other in current.planners.values()
         if other.plan and (other is planner or any(not v.passed for v in other.verdicts))
     ]
+    if planner.verify and planner.verify.status != "pass":
+        told.append({"verify": [issue.document() for issue in planner.verify.issues]})
     if planner.sent_back:
         told.append({"gate": planner.sent_back})
     if current.refinement:

@@ -13,7 +13,7 @@ from typing import Any
 from selfimprove.bench.compare import MOST_PAIRS, judge
 from selfimprove.contracts.base import FAMILIES
 from selfimprove.contracts.benchmark import BenchmarkResult
-from selfimprove.contracts.envelope import Envelope
+from selfimprove.contracts.envelope import VERIFIER, Envelope
 from selfimprove.contracts.plan import Plan
 from selfimprove.contracts.settings import Settings
 from selfimprove.contracts.significance import holdout_bar
@@ -26,7 +26,7 @@ from selfimprove.steps import recording
 from selfimprove.steps.base import round_of
 from selfimprove.steps.change_review import back_to, change_decision
 from selfimprove.steps.confirming import estimate, repeats, ruling, trial_of
-from selfimprove.steps.critic_review import decision, sent_back, stock
+from selfimprove.steps.critic_review import decision, sent_back, stock, verification
 from selfimprove.steps.reviewing import losers, narrowed, recent_winners, recorded_facts
 from selfimprove.steps.screening import result_of
 from selfimprove.steps.stop_check import why_stop
@@ -65,6 +65,8 @@ def differences(state: State, envelope: Envelope, known: Known) -> Iterator[str]
     payload = envelope.payload
     if envelope.type == "critique" and "verdicts" in payload:
         found = _ruling(state, payload, known)
+    elif payload.get("critic") == VERIFIER and "planner" in payload:
+        found = _verified(state, payload)
     elif envelope.type == "control" and payload.get("event") in CHECKS:
         found = CHECKS[payload["event"]](state, payload, known)
     else:
@@ -136,6 +138,13 @@ def _ruling(state: State, payload: Payload, known: Known) -> Iterator[str]:
     failed = [each for each in said if not each["passed"]]
     told = {"verdict": "fail" if failed else "pass", "score": 0.0 if failed else 1.0}
     yield from _differs(plan.plan_id, {name: payload[name] for name in told}, told)
+
+
+def _verified(state: State, payload: Payload) -> Iterator[str]:
+    derived = verification(state, payload["planner"], _settings(state)).document()
+    yield from _differs(
+        f"{payload['planner']}: verify", {name: payload[name] for name in derived}, derived
+    )
 
 
 def _context(state: State, plan: Plan, said: list[Payload], known: Known) -> ReviewContext:

@@ -62,7 +62,9 @@ def with_report(state: State) -> State:
     """The state with run.json brought up to date."""
     if state.facts is None:
         return state
-    report = RunReport(run_id=state.facts.run_id, totals=state.totals, spans=state.spans)
+    report = RunReport(
+        run_id=state.facts.run_id, totals=state.totals, spans=state.spans, verify=state.verify
+    )
     if state.models:  # an old journal does not say who was asked, and folds to what it did then
         report = changed(
             report,

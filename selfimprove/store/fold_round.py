@@ -14,7 +14,7 @@ from selfimprove.contracts.critique import (
     RuleVerdict,
     refinement_kind,
 )
-from selfimprove.contracts.envelope import Envelope
+from selfimprove.contracts.envelope import VERIFIER, Envelope
 from selfimprove.contracts.history import HistoryRecord
 from selfimprove.contracts.iteration import STEPS
 from selfimprove.contracts.merge import MergeReport
@@ -30,6 +30,7 @@ from selfimprove.store.changes import (
     with_round,
     with_settings,
 )
+from selfimprove.store.fold_verify import verified
 from selfimprove.store.state import (
     LAST_IDEAS,
     LAST_WINS,
@@ -290,6 +291,7 @@ def planned(state: State, envelope: Envelope, payload: Payload) -> State:
         critiques=[],
         architect=None,
         word=None,
+        verify=None,
         error="",
     )
 
@@ -302,6 +304,8 @@ def executed(state: State, envelope: Envelope, payload: Payload) -> State:
 
 def critiqued(state: State, envelope: Envelope, payload: Payload) -> State:
     """A critique: rule verdicts in code, the architect's advice, or an agent's score."""
+    if payload["critic"] == VERIFIER:
+        return verified(state, envelope, payload)
     if "executor" in payload:
         return _criticised(state, envelope, payload)
     planner = payload.get("planner")

@@ -25,6 +25,7 @@ from selfimprove.contracts.merge import MergeReport
 from selfimprove.contracts.plan import Plan
 from selfimprove.contracts.significance import Estimate, Judgement, Trial
 from selfimprove.contracts.tracking import Baseline
+from selfimprove.contracts.verify import VerifyTotals
 from selfimprove.store.state_actors import ExecutorState, PlannerState
 
 RECENT_ROUNDS = 10
@@ -160,6 +161,7 @@ class Round(Record):
     step_done: dict[str, str] = Field(default_factory=dict)
     """Step -> when it was completed."""
     brief: ResearchBrief | None = None
+    brief_verified: bool = False
     ideas: list[str] = Field(default_factory=list)
     """User ideas consumed by this round."""
     attempt: int = 0
@@ -254,7 +256,7 @@ class Outside(Record):
 class State(Record):
     """Everything the loop knows; a pure fold over the journal."""
 
-    additions: ClassVar[frozenset[str]] = frozenset({"models", "refinements"})
+    additions: ClassVar[frozenset[str]] = frozenset({"models", "refinements", "verify"})
 
     facts: Facts | None = None
     goal_sha256: str = ""
@@ -289,6 +291,8 @@ class State(Record):
     models: dict[str, RunTotals] = Field(default_factory=dict)
     """Spec -> what asking whom it names has cost."""
     spans: list[Span] = Field(default_factory=list)
+    verify: VerifyTotals | None = None
+    """What verifications came to; None before the first."""
     report: RunReport | None = None
     """run.json, as of the last round that ended, or the last stop."""
     repeated_calls: int = 0

@@ -11,12 +11,13 @@ from selfimprove.contracts.benchmark import BenchmarkResult, Sample
 from selfimprove.contracts.critique import CriticReply, RuleVerdict
 from selfimprove.contracts.iteration import ExecutorStatus, StepStatus
 from selfimprove.contracts.plan import ArchitectReview, Plan
+from selfimprove.contracts.verify import VerifyResult
 
 
 class PlannerState(Record):
     """One planner of the round under way."""
 
-    additions: ClassVar[frozenset[str]] = frozenset({"architect", "word", "sent_back"})
+    additions: ClassVar[frozenset[str]] = frozenset({"architect", "word", "verify", "sent_back"})
 
     families: list[str]
     files: list[str] = Field(default_factory=list)
@@ -30,6 +31,8 @@ class PlannerState(Record):
     """What the architect answered, before code's own advice was joined to it."""
     word: RuleVerdict | None = None
     """What `gate.command` said of the plan."""
+    verify: VerifyResult | None = None
+    """What the verifier said of the plan as it stands."""
     experiment: bool = False
     """The panel was split over the plan: it is tried after every other candidate."""
     sent_back: str = ""
@@ -65,13 +68,17 @@ class SentBack(Record):
 class ExecutorState(Record):
     """One executor of the round under way."""
 
-    additions: ClassVar[frozenset[str]] = frozenset({"critiques", "gate", "reason", "sent_back"})
+    additions: ClassVar[frozenset[str]] = frozenset(
+        {"critiques", "verified", "gate", "reason", "sent_back"}
+    )
 
     plan_id: str
     status: ExecutorStatus = "pending"
     candidate: Candidate | None = None
     critiques: list[CriticReply] = Field(default_factory=list)
     """Of the candidate, where changes are criticised."""
+    verified: list[str] = Field(default_factory=list)
+    """Commits of it that were verified, in order."""
     gate: str = ""
     """What was decided on the candidate: `commit` or `reject`; empty while nothing is."""
     reason: str = ""

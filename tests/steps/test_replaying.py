@@ -108,6 +108,8 @@ EDITS: list[tuple[int, str, int, Callable[[Line], None], str]] = [
     (1, "gate", 0, put("plan.critic_approved", False), "critic_approved"),
     (3, "gate", 1, put("plan.critic_approved", True), "critic_approved"),
     (3, "rules", 1, pass_h001, "h001"),
+    (1, "verifier", 1, put("status", "low"), "planner_a: verify.status"),
+    (3, "verifier", 2, put("score", 0.9), "planner_b: verify.score"),
     (1, "quality", 0, put("report.meets_threshold", False), "quality.meets_threshold"),
     (1, "executors_named", 0, put("executors.executor_1", "round_1_planner_b"), "executors"),
     (2, "recorded", 0, put("counters.patience_count", 7), "recorded.counters.patience_count"),
