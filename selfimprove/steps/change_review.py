@@ -29,7 +29,7 @@ from selfimprove.store.state_actors import Candidate, ExecutorState, SentBack
 
 Flow = Generator[Draft, State, State]
 
-DIFF = 64_000
+DIFF = 48_000
 """Characters of a change's patch that critics are shown; a longer one is cut in its middle."""
 
 

@@ -12,10 +12,11 @@ import pytest
 from selfimprove.agents.llm.toolbox import allowed, tools_for
 from selfimprove.agents.prompts import NEEDED, Question, render
 from selfimprove.contracts.agent import AgentRequest
-from selfimprove.contracts.critique import CriticReply
-from selfimprove.contracts.settings import Settings
-from selfimprove.review.critique import panel_verdict
-from selfimprove.review.gates import decide
+from selfimprove.contracts.critique import CriticReply, RuleVerdict
+from selfimprove.contracts.plan import ArchitectReview, Plan
+from selfimprove.contracts.settings import GateSettings, Settings
+from selfimprove.review.gate_facts import Case
+from selfimprove.review.gates import decide, decide_change
 from selfimprove.testing import a_plan, a_request
 from selfimprove.testing.hostile import HOSTILE
 from selfimprove.testing.rehearsal import Rehearsal, lower_each_round
@@ -49,6 +50,7 @@ def everywhere(text: str) -> dict[str, Any]:
         "family": [text],
         "files": [text],
         "feedback": [text, {"issues": [text], "guard": text}],
+        "change": {"files": [text], "summary": text, "diff": text},
     }
 
 
@@ -63,18 +65,31 @@ def test_no_text_gets_out_of_its_fence(role: Any, number: int) -> None:
     assert len(prompt) < LONGEST
 
 
-@pytest.mark.parametrize("number", range(len(HOSTILE)))
-def test_no_text_moves_a_gate(number: int) -> None:
-    def decided(text: str, critique_round: int) -> tuple[str, dict[str, Any]]:
-        reply = CriticReply(score=0.3, issues=[text], summary=text)
-        verdict = panel_verdict([reply], 1, 0.9)
-        gate = decide("all_required_critics_pass", [verdict], critique_round, 3)
-        return gate.decision, gate.next_action
+GATES = (
+    Settings(),
+    Settings(gate_policy="weighted_threshold"),
+    Settings(gate_policy="domain_specific", gate=GateSettings(expression="score >= 0.9")),
+)
 
-    for critique_round, decision in ((1, "retry"), (3, "reject")):
-        found = decided(HOSTILE[number], critique_round)
-        assert found == decided(CALM, critique_round)
-        assert found[0] == decision
+
+@pytest.mark.parametrize("settings", GATES, ids=lambda settings: settings.gate_policy)
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_no_text_moves_a_gate(number: int, settings: Settings) -> None:
+    owned = {"plan_id": "round_1_planner_a", "planner_id": "planner_a", "round": 1}
+    passed = [RuleVerdict(rule="schema", passed=True)]
+
+    def decided(text: str, turn: int) -> list[tuple[str, dict[str, Any]]]:
+        reply = CriticReply(score=0.3, issues=[text], summary=text)
+        plan = Plan.parse(a_plan("src/a.py", "set it", hypothesis=text) | owned, "plan")
+        case = Case(plan, [reply], ArchitectReview(verdict="approve", feedback=text), turn)
+        _, gate = decide(passed, case, settings)
+        change = decide_change([reply], turn, settings)
+        return [(each.decision, each.next_action) for each in (gate, change)]
+
+    for turn, decision in ((1, "retry"), (3, "reject")):
+        found = decided(HOSTILE[number], turn)
+        assert found == decided(CALM, turn)
+        assert [each[0] for each in found] == [decision] * 2
 
 
 @pytest.mark.parametrize("role", list(NEEDED))
