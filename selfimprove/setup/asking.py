@@ -100,10 +100,15 @@ def shown(proposals: list[Proposal]) -> list[dict[str, str]]:
 
 
 def purse_of(settings: Settings, totals: RunTotals, replies: Path) -> Purse:
-    """What set-up may spend: as much as one iteration may, and what the run's budget leaves."""
+    """What set-up may spend: as much as one iteration may, and what the run's budget leaves.
+
+    Tabs of a set-up that was broken off are kept out of the way: nothing has booked them yet, and
+    the same question, asked again, has the same name.
+    """
     calls, tokens, usd = totals.calls, totals.tokens, totals.usd
-    for _, tab in read_tabs(replies):
-        if tab is not None:  # of a set-up that was broken off: nothing has booked it yet
+    for place, tab in read_tabs(replies):
+        if tab is not None:
+            place.rename(place.with_name(f"{tab.id}.tab"))
             worst = tab.worst
             calls, tokens, usd = calls + worst.counted, tokens + worst.tokens, usd + worst.usd
     spent, budget = Spent(calls, tokens, usd, 0.0), settings.budget

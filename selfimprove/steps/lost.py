@@ -41,8 +41,6 @@ def book(state: State, deps: Deps) -> Drafts:
 
 def _booked(state: State, tab: OpenTab, kept: KeptReply | None) -> Generator[Draft, State, State]:
     answered = state.round.answered if state.round else []
-    if state.round is None and any(span.name == tab.about for span in state.spans):
-        return state  # killed between booking it and forgetting it
     if kept is not None:
         if kept.key not in answered:
             result: dict[str, Any] = {**_asked(tab), "ok": True, "reply": kept.key}
