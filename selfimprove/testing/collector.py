@@ -14,16 +14,17 @@ import gzip
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
+
+from selfimprove.testing.loopback import Loopback
 
 
 @dataclass(frozen=True)
@@ -52,42 +53,19 @@ class TakenSpan:
     failed: bool
 
 
-@dataclass
-class Collector:
+class Collector(Loopback):
     """Takes what is posted to /v1/traces, after a while if it is told to dawdle."""
 
-    delay: float = 0.0
-    """Seconds until it answers."""
-    status: int = 200
-    spans: list[TakenSpan] = field(default_factory=list)
-    resources: list[dict[str, Any]] = field(default_factory=list)
-    headers: list[dict[str, str]] = field(default_factory=list)
-    """Of each request."""
-
-    def __post_init__(self) -> None:
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._http.daemon_threads = True
-        self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
+    def __init__(self, *, delay: float = 0.0, status: int = 200) -> None:
+        """`delay` is in seconds, until it answers; with another `status` than 200 it refuses."""
+        self.delay = delay
+        self.status = status
+        self.spans: list[TakenSpan] = []
+        self.resources: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        """Of each request."""
         self._lock = threading.Lock()
-
-    @property
-    def url(self) -> str:
-        """What OTEL_EXPORTER_OTLP_ENDPOINT is set to."""
-        return f"http://127.0.0.1:{self._http.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
+        super().__init__(_handler(self))
 
     def children(self, parent: TakenSpan) -> list[TakenSpan]:
         """The spans right below one, in the order in which they began."""

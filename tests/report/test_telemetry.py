@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from selfimprove.cli import main
+from selfimprove.contracts.iteration import STEPS
 from selfimprove.process import StopToken, base_env
 from selfimprove.report import telemetry
 from selfimprove.report.telemetry import CONTENT, Telemetry, exported, sending
@@ -30,15 +31,6 @@ from selfimprove.testing.rehearsal import Rehearsal, stopping
 
 Stage = Callable[..., Rehearsal]
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
-STEPS = [
-    "research",
-    "planning",
-    "critic_review",
-    "execution",
-    "tournament",
-    "recording",
-    "stop_check",
-]
 SECRET = "sk-ant-" + "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -99,7 +91,7 @@ def test_a_run_is_one_tree_of_rounds_steps_and_effects(ran: tuple[Rehearsal, Col
     assert names(collector.children(root)) == ["setup", "round 1", "round 2"]
     setup, first, _ = collector.children(root)
     assert names(collector.children(setup))[:3] == ["benchmark.run"] * 3
-    assert names(collector.children(first)) == STEPS
+    assert names(collector.children(first)) == list(STEPS)
     planning, execution, tournament = (collector.children(first)[k] for k in (1, 3, 4))
     planners = ["invoke_agent planner_a", "invoke_agent planner_b"]
     assert sorted(names(collector.children(planning))) == planners
@@ -307,7 +299,6 @@ def test_headers_and_names_are_the_users_own(
     monkeypatch.setenv("OTEL_SERVICE_NAME", "mine")
     monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment=lab")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "soon")  # of which the SDK makes 10 s
     exporting(ran[0].layout)
     assert collector.headers[0]["x-team"] == "blue"
     assert collector.resources[0]["service.name"] == "mine"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 
+from selfimprove.testing.loopback import Loopback
 from selfimprove.testing.models import chat, messages, responses
 from selfimprove.testing.models.caching import Cache
 from selfimprove.testing.models.said import (
@@ -34,7 +32,7 @@ WIRES: dict[str, Any] = {
 MODEL = "claude-haiku-5-5"
 
 
-class ModelServer:
+class ModelServer(Loopback):
     """Serves one brain until it is left; `ledger` is what it counted."""
 
     def __init__(
@@ -53,42 +51,7 @@ class ModelServer:
         self.caches = {path: Cache() for path in WIRES}
         self.taken = 0
         """Requests to a model that have come in."""
-        self.errors: list[BaseException] = []
-        """What went wrong in the server or its brain; raised when it is left."""
-        self._http = _Http(("127.0.0.1", 0), _handler(self))
-        self._http.errors = self.errors
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        """The address, without the version of the interface."""
-        return f"http://127.0.0.1:{self._http.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
-        if error is None and self.errors:
-            raise self.errors[0]
-
-
-class _Http(ThreadingHTTPServer):
-    daemon_threads = True
-    errors: list[BaseException]
-
-    def handle_error(self, *_: Any) -> None:
-        error = sys.exc_info()[1]
-        if error is not None and not isinstance(error, OSError):  # who asked may have gone
-            self.errors.append(error)
+        super().__init__(_handler(self))
 
 
 def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
