@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from selfimprove.app.options import ReplayOptions
+from selfimprove.app.replay import replay
 from selfimprove.store.layout import Layout
 from selfimprove.store.rebuild import derive, findings, rebuild
 from selfimprove.store.record import load_state
@@ -50,3 +52,11 @@ def test_every_document_comes_back_byte_for_byte(record: Layout) -> None:
 
 def test_the_checkpoint_is_what_the_lines_fold_to(record: Layout) -> None:
     assert derive(record).state == load_state(record)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_every_decision_is_derived_again(
+    record: Layout, number: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ReplayOptions(number, record.root, "default", record.root, None, True)
+    assert replay(options) == 0, capsys.readouterr().out

@@ -45,6 +45,9 @@ FROM_THE_RECORD = (
 NOT_OF_THE_RECORD = frozenset({"time", "failed", "user_stopped"})
 """Decisions that the clock, a person or a moved branch made."""
 
+ADDED = frozenset({"confidence", "estimated_impact"})
+"""What rows of attempts did not hold from the first."""
+
 
 @dataclass(frozen=True)
 class Known:
@@ -321,7 +324,14 @@ def _merged(state: State, payload: Payload, _: Known) -> Iterator[str]:
 def _recorded(state: State, payload: Payload, _: Known) -> Iterator[str]:
     parent = next((row["parent"] for row in payload["attempts"]), "")
     derived = recording.recorded(state, _settings(state), parent).payload
+    if _first(payload["attempts"]) == payload["attempts"]:  # of before the others were kept
+        derived = {**derived, "attempts": _first(derived["attempts"])}
     yield from _differs("recorded", {**payload, "step_id": derived["step_id"]}, derived)
+
+
+def _first(rows: Sequence[Row]) -> list[Row]:
+    """Rows of attempts with what they held from the first."""
+    return [{name: row[name] for name in row if name not in ADDED} for row in rows]
 
 
 def _decided(state: State, payload: Payload, _: Known) -> Iterator[str]:
