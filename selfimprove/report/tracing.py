@@ -1,8 +1,8 @@
 """A run's journal as spans: run > round > step > agent call, measurement or other effect.
 
-Each start of a run is a trace of its own, of which the set-up before it is a part; what a round
-that was taken up had done before belongs to the trace of then. Moments are those of the journal,
-and ids follow from the run's id and its lines' numbers: spans made again are the same ones.
+Each start of a run is a trace of its own, and so is the set-up before it; what a round that was
+taken up had done before belongs to the trace of then. Moments are those of the journal, and ids
+follow from the run's id and its lines' numbers: spans made again are the same ones.
 """
 
 from __future__ import annotations
@@ -40,34 +40,34 @@ class Tracing:
         self._answer = answer
         """Gives the answer kept under a key, where answers are to be told."""
         self._open: dict[str, Span] = {}
-        self._before: list[Envelope] = []
-        """Effects of the set-up: they belong to the start that is opened next."""
+        """From the outermost on."""
         self._last = ""
 
     def __call__(self, envelope: Envelope, state: State) -> None:
         """Take up one message, just folded into `state`."""
-        effect = envelope.type in ("tool_call", "tool_result")
-        if effect and envelope.correlation_id.startswith(f"{SETUP}/"):
-            self._before.append(envelope)
-            return
         if envelope.type == "control":
             self._control(envelope, state)
-        elif RUN in self._open and effect:
-            self._effect(envelope)
+        elif envelope.type in ("tool_call", "tool_result"):
+            if envelope.correlation_id.startswith(f"{SETUP}/") and SETUP not in self._open:
+                self._first(SETUP, "selfimprove.setup", envelope, state)
+            if self._open:
+                self._effect(envelope)
         self._last = envelope.timestamp
 
     def close(self) -> None:
         """End whatever is open as cut off, at the last message that came."""
         for key in reversed(list(self._open)):
-            self._end(key, self._last, failed=CUT_OFF)
+            self._end(key, self._last, failed="" if key == SETUP else CUT_OFF)
 
     def _control(self, envelope: Envelope, state: State) -> None:
         event = str(envelope.payload.get("event"))
         if event == "run_opened":
-            self._opened(envelope, state)
+            self._first(RUN, "selfimprove.run", envelope, state)
+        elif event == "run_begun":
+            self.close()  # a set-up that was begun before was not finished
         elif RUN not in self._open:
             if event == "round_started":  # of a journal whose first rounds were pruned
-                self._opened(envelope, state)
+                self._first(RUN, "selfimprove.run", envelope, state)
                 self._round(envelope, state)
         elif event == "round_started":
             self._round(envelope, state)
@@ -83,19 +83,11 @@ class Tracing:
         elif (told := telling.of_event(envelope.payload)) is not None:
             self._inner().add_event(event, told, nanoseconds(envelope.timestamp))
 
-    def _opened(self, envelope: Envelope, state: State) -> None:
-        """A start: whatever is still open was cut off with the process before."""
+    def _first(self, key: str, name: str, envelope: Envelope, state: State) -> None:
+        """Begin a trace; whatever is still open was done, or cut off with the process before."""
         self.close()
-        before, self._before = self._before, []
         self._ids.trace = _number(f"{envelope.trace_id}/{envelope.seq}", 16)
-        first = before[0] if before else envelope
-        self._begin(RUN, Told("selfimprove.run", telling.of_run(state)), first)
-        if before:
-            self._begin(SETUP, Told(SETUP), first, RUN)
-            for each in before:
-                self._effect(each)
-            for key in reversed([key for key in self._open if key != RUN]):
-                self._end(key, envelope.timestamp, failed="" if key == SETUP else CUT_OFF)
+        self._begin(key, Told(name, telling.of_run(state)), envelope)
 
     def _round(self, envelope: Envelope, state: State, *, resumed: bool = False) -> None:
         number = state.number

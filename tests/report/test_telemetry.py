@@ -87,10 +87,11 @@ def exporting(layout: Layout) -> int:
 
 def test_a_run_is_one_tree_of_rounds_steps_and_effects(ran: tuple[Rehearsal, Collector]) -> None:
     _, collector = ran
-    (root,) = roots(collector)
-    assert names(collector.children(root)) == ["setup", "round 1", "round 2"]
-    setup, first, _ = collector.children(root)
+    setup, root = roots(collector)
+    assert [setup.name, root.name] == ["selfimprove.setup", "selfimprove.run"]
     assert names(collector.children(setup))[:3] == ["benchmark.run"] * 3
+    assert names(collector.children(root)) == ["round 1", "round 2"]
+    first, _ = collector.children(root)
     assert names(collector.children(first)) == list(STEPS)
     planning, execution, tournament = (collector.children(first)[k] for k in (1, 3, 4))
     planners = ["invoke_agent planner_a", "invoke_agent planner_b"]
@@ -98,7 +99,7 @@ def test_a_run_is_one_tree_of_rounds_steps_and_effects(ran: tuple[Rehearsal, Col
     assert names(collector.children(execution))[-2:] == ["benchmark.run"] * 2
     assert "benchmark.pair" in names(collector.children(tournament))
     assert "git.publish" in names(collector.children(tournament))
-    assert {span.trace for span in collector.spans} == {root.trace}
+    assert {span.trace for span in collector.spans} == {setup.trace, root.trace}
     assert len({span.id for span in collector.spans}) == len(collector.spans)
 
 
@@ -122,12 +123,12 @@ def test_moments_and_calls_are_those_of_run_json(ran: tuple[Rehearsal, Collector
 
 def test_what_a_run_is_and_came_to_stands_on_it(ran: tuple[Rehearsal, Collector]) -> None:
     play, collector = ran
-    (root,) = roots(collector)
+    _, root = roots(collector)
     told = {name.removeprefix("selfimprove."): value for name, value in root.attributes.items()}
     assert told["run.id"] == play.document("state/run.json")["run_id"]
     assert (told["status"], told["rounds"], told["wins"]) == ("max_iterations", 2, 2)
     assert told["score"] == 84.0
-    first = collector.children(root)[1].attributes
+    first = collector.children(root)[0].attributes
     assert first["selfimprove.winner"] == "round_1_planner_a"
     assert collector.resources[0]["service.name"] == "selfimprove"
 
@@ -193,7 +194,7 @@ def test_the_command_sends_them(
     place = [str(play.repository.path), "--trees", str(play.trees)]
     words = ["--agent", play.spec, "--agents", "1", "--max-iterations", "1", "--yes"]
     assert main(["run", *place, *words]) == 0
-    assert names(roots(collector)) == ["selfimprove.run"]
+    assert names(roots(collector)) == ["selfimprove.setup", "selfimprove.run"]
     assert "spans" not in capsys.readouterr().err
 
 
@@ -204,14 +205,14 @@ def test_a_run_that_goes_on_is_another_trace(stage: Stage, collector: Collector)
     with sending(Telemetry(base_env(), play.layout), print) as readers:
         play.run([*readers, halt], stop, max_iterations=1)
     assert sent(play, max_iterations=1) == []
-    first, second = roots(collector)
+    setup, first, second = roots(collector)
     assert first.trace != second.trace
     assert first.attributes["selfimprove.status"] == "user_stopped"
     (round_,) = [span for span in collector.children(second) if span.name == "round 1"]
     assert round_.attributes["selfimprove.resumed"] is True
     assert names(collector.children(round_))[0] == "execution"
     assert round_.begun >= second.begun
-    assert {span.trace for span in collector.spans} == {first.trace, second.trace}
+    assert {span.trace for span in collector.spans} == {setup.trace, first.trace, second.trace}
     ids = {span.id for span in collector.spans}
     assert [span.name for span in collector.spans if span.parent and span.parent not in ids] == []
     live = keys(collector)
@@ -231,17 +232,59 @@ def test_of_a_killed_run_the_journal_still_makes_whole_traces(
         data = play.layout.segment(number).read_bytes().splitlines(keepends=True)
         upto = len(data)
         if number == 1:
-            upto = 1 + next(n for n, e in enumerate(data) if b'"tool_call"' in e and b"_b" in e)
+            upto = 1 + next(
+                n for n, e in enumerate(data) if b'"tool_call"' in e and b'"planner_b"' in e
+            )
         cut.segment(number).write_bytes(b"".join(data[:upto]))
     sent_now = exporting(cut)
     assert sent_now == len(collector.spans) < len(live.spans)
-    (root,) = roots(collector)
-    assert root.id == roots(live)[0].id
+    setup, root = roots(collector)
+    assert [setup.id, root.id] == [span.id for span in roots(live)]
+    assert not setup.failed
     broken = [span.name for span in collector.spans if span.attributes.get("error.type")]
     assert "invoke_agent planner_b" in broken
     assert "selfimprove.run" in broken
     last = read_segment(cut.segment(1))[-1]
     assert root.ended == nanoseconds(last.timestamp)
+
+
+def test_of_a_set_up_nothing_is_said_to_last_until_the_run(
+    stage: Stage, collector: Collector
+) -> None:
+    """One process sets up, as `init` does, and sends nothing; another runs, much later."""
+    play = stage()
+    play.run(max_iterations=0)
+    lines = read_segment(play.layout.segment(0))
+    assert sent(play, max_iterations=1) == []
+    live = keys(collector)
+    assert names(roots(collector)) == ["selfimprove.run"]
+    collector.spans.clear()
+    exporting(play.layout)
+    setup, *_, run = roots(collector)
+    assert live <= keys(collector)
+    assert setup.ended <= nanoseconds(lines[-1].timestamp) <= run.begun
+
+
+def test_what_agents_of_the_set_up_spent_belongs_to_it(
+    ran: tuple[Rehearsal, Collector], collector: Collector
+) -> None:
+    """A question of set-up is booked afterwards: there is a result, and no moment of its own."""
+    layout = ran[0].layout
+    answered = next(e for e in read_segment(layout.segment(1)) if e.type == "tool_result")
+    told: list[str] = []
+    with sending(Telemetry(base_env(), layout), told.append) as (reader,):
+        state = State()
+        for envelope in read_segment(layout.segment(0)):
+            state = fold_one(state, envelope)
+            reader(envelope, state)
+            if envelope.payload.get("event") == "trusted":
+                about = {"correlation_id": "setup/clarify_1", "timestamp": envelope.timestamp}
+                reader(answered.model_copy(update=about), state)
+    assert told == []
+    (setup,) = roots(collector)
+    asked_ = collector.children(setup)[0]
+    assert asked_.name.startswith("invoke_agent ")
+    assert asked_.begun == asked_.ended
 
 
 def test_rounds_that_were_pruned_are_left_out(
