@@ -100,7 +100,8 @@ def old(line: Envelope) -> Envelope:
 
 
 def test_an_old_journal_folds_to_what_it_did(ran: Rehearsal) -> None:
-    found = fold(map(old, everything(ran))).report
+    before = [line for line in everything(ran) if line.payload.get("critic") != "verifier"]
+    found = fold(map(old, before)).report
     assert found is not None
     document = found.document()
     assert set(document) == {"run_id", "totals", "spans"}
