@@ -49,9 +49,11 @@ def settled(play: Rehearsal) -> dict[str, Any]:
     for path, data in files(play.layout).items():
         rows = [json.loads(line) for line in data.splitlines()] if path.endswith("l") else None
         found[path] = stripped(json.loads(data) if rows is None else rows)
-    if "state/run.json" in found:  # agents that worked at once came back in any order
-        del found["state/run.json"]["spans"]
-        found["state/run.json"]["totals"]["calls"] -= _lost(play.layout)
+    if report := found.get("state/run.json"):
+        del report["spans"]  # agents that worked at once came back in any order
+        report.pop("cost_per_win", None)  # the totals, divided
+        for spent in (report["totals"], *report.get("models", {}).values()):
+            spent["calls"] -= _lost(play.layout)  # one script plays every role
     for ref in play.refs():
         if not ref.startswith("refs/selfimprove/"):  # has a commit more for each stop
             found[ref] = story(play, ref)
