@@ -175,7 +175,8 @@ def _set_up(run: Run, site: Site, asked: Asked, steered: Control) -> Deps:
     digest = asked.confirm(site, run.state, deps)
     if digest != run.state.trust:
         run.append(control("setup", "trusted", digest=digest))
-    probe_agents(site.config)
+    for draft in probe_agents(site.config):
+        run.append(draft)
     check_tools(site, deps, run.state)
     if run.state.round is None:
         run.drive(lost.book(run.state, deps))  # what agents of set-up have spent

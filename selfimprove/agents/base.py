@@ -73,8 +73,8 @@ class Workspace:
 class Probed(Protocol):
     """An agent that can be tried before anything is paid for."""
 
-    def probe(self, seconds: float) -> None:
-        """Raise ConfigError where its key, its model or its address is wrong."""
+    def probe(self, seconds: float) -> Usage | None:
+        """Raise ConfigError where its key, its model or its address is wrong; else what it cost."""
         ...
 
 

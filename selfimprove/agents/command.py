@@ -52,7 +52,7 @@ class CommandAgent:
             )
         )
         workspace.stop.raise_if_set()
-        _raise_if_failed(request, outcome, workspace.timeout)
+        ended_badly(request.agent_id, outcome, workspace.timeout)
         try:
             answer, begin = last_object(outcome.stdout)
         except NotFoundError as error:
@@ -74,17 +74,20 @@ def about(request: AgentRequest) -> dict[str, str]:
     }
 
 
-def _raise_if_failed(request: AgentRequest, outcome: Outcome, timeout: float) -> None:
-    who = request.agent_id
+def ended_badly(
+    who: str, outcome: Outcome, timeout: float, usage: Usage | None = None, *, exits: bool = True
+) -> None:
+    """Raise AgentFailure where a program was cut short or, `exits`, did not end with 0."""
     if outcome.error:
         raise AgentFailure("crash", f"{who} could not be started: {outcome.error}")
     if outcome.timed_out:
-        raise AgentFailure("timeout", f"{who} was still at it after {timeout:g} s")
+        raise AgentFailure("timeout", f"{who} was still at it after {timeout:g} s", usage)
     if outcome.exit_code is None or outcome.exit_code < 0:
         died = "was killed" if outcome.exit_code is None else f"died of signal {-outcome.exit_code}"
-        raise AgentFailure("crash", f"{who} {died}{_last_words(outcome)}")
-    if outcome.exit_code:
-        raise AgentFailure("exit", f"{who} exited with {outcome.exit_code}{_last_words(outcome)}")
+        raise AgentFailure("crash", f"{who} {died}{_last_words(outcome)}", usage)
+    if outcome.exit_code and exits:
+        told = f"{who} exited with {outcome.exit_code}{_last_words(outcome)}"
+        raise AgentFailure("exit", told, usage)
 
 
 def _no_answer(request: AgentRequest, outcome: Outcome, error: NotFoundError) -> str:

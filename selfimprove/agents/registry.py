@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import cast
 
 from selfimprove.agents.base import Agent
 from selfimprove.contracts.agent import AgentRole
-from selfimprove.contracts.settings import Settings
+from selfimprove.contracts.settings import CODING_CLIS, Settings
 from selfimprove.errors import ConfigError
 
 AGENTS = {
@@ -16,6 +17,7 @@ AGENTS = {
     "anthropic": "selfimprove.agents.llm.agent:anthropic",
     "openai": "selfimprove.agents.llm.agent:openai",
     "openai-compatible": "selfimprove.agents.llm.agent:compatible",
+    **dict.fromkeys(CODING_CLIS, "selfimprove.agents.cli_tools.agent:agent"),
     "scripted": "selfimprove.agents.scripted:load_scripted",
 }
 """Scheme -> `module:class or function`, imported when asked for: what one needs is optional."""
@@ -26,6 +28,7 @@ USAGE = {
     "anthropic": "anthropic:MODEL",
     "openai": "openai:MODEL",
     "openai-compatible": "openai-compatible:MODEL@URL",
+    **{name: f"{name}[:MODEL]" for name in CODING_CLIS},
     "scripted": "scripted:MODULE:FUNCTION",
 }
 DEFAULT = "offline"
@@ -38,7 +41,10 @@ def make_agent(spec: str, settings: Settings) -> Agent:
         known = ", ".join(USAGE[name] for name in sorted(AGENTS))
         raise ConfigError(f"agents: no agent named {spec!r}", f"known: {known}")
     module, _, name = AGENTS[scheme].partition(":")
-    return cast(Agent, getattr(import_module(module), name)(argument.strip(), settings))
+    build = getattr(import_module(module), name)
+    if scheme in CODING_CLIS:
+        build = partial(build, scheme)
+    return cast(Agent, build(argument.strip(), settings))
 
 
 def specs_for(settings: Settings, role: AgentRole, count: int = 1) -> list[str]:

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from selfimprove.agents.llm.agent import ModelAgent
+from selfimprove.agents.cli_tools.agent import CliAgent
 from selfimprove.app.common import say
 from selfimprove.config import Config, Source
 from selfimprove.config.keys import merged, nested
 from selfimprove.contracts.agent import AgentRole
-from selfimprove.contracts.settings import BudgetSettings, Limit
+from selfimprove.contracts.settings import BudgetSettings, Limit, Settings
 from selfimprove.errors import ConfigError, UsageError
-from selfimprove.setup.forecast import Forecast, forecast, models_in
+from selfimprove.setup.forecast import Forecast, Spender, accounts_in, forecast, spenders_in
 from selfimprove.site import Site
 from selfimprove.store.record import load_state
 
@@ -27,20 +27,23 @@ def with_budget(site: Site, *, no_budget: bool, may_ask: bool) -> Site:
 
     Says what a round costs, whoever pays.
     """
-    models = models_in(site.config.settings)
-    if not models:
+    settings = site.config.settings
+    spenders = spenders_in(settings)
+    if not spenders:
         return site
-    return budgeted(site, models, expected_cost(site).lines(), no_budget, may_ask)
+    costs = [*expected_cost(site).lines(), *accounts(settings)]
+    return budgeted(site, spenders, costs, no_budget, may_ask)
 
 
 def budgeted(
-    site: Site, models: list[ModelAgent], costs: list[str], no_budget: bool, may_ask: bool
+    site: Site, spenders: list[Spender], costs: list[str], no_budget: bool, may_ask: bool
 ) -> Site:
-    """The same for some of the models, whose costs are these lines."""
+    """The same for some of the agents, whose costs are these lines."""
+    settings = site.config.settings
     for line in costs:
         say(line)
-    paid = [model for model in models if model.name.paid]
-    if paid and not no_budget and not _limited(site.config.settings.budget):
+    paid = [each for each in spenders if each.paid]
+    if paid and not no_budget and not _limited(settings.budget):
         site = _asked(site, paid, may_ask=may_ask)
     _ensure_priced(site, paid)
     return site
@@ -83,6 +86,11 @@ def without_limits(roles: Iterable[AgentRole]) -> dict[str, Any]:
     return {f"budget.{scope}": dict.fromkeys(Limit.model_fields) for scope in scopes}
 
 
+def accounts(settings: Settings) -> list[str]:
+    """Who pays for coding CLIs, a line each."""
+    return [f"{spec} is paid for by {words}" for spec, words in accounts_in(settings)]
+
+
 def expected_cost(site: Site) -> Forecast:
     """What a round of this site's agents costs, from its record where there is one."""
     return forecast(site.config.settings, load_state(site.layout))
@@ -92,37 +100,47 @@ def _limited(budget: BudgetSettings) -> bool:
     return any(getattr(budget, scope).document() for scope in BINDING)
 
 
-def _ensure_priced(site: Site, paid: list[ModelAgent]) -> None:
+def _ensure_priced(site: Site, paid: list[Spender]) -> None:
     """A budget in dollars is no budget for a model whose price nobody has said."""
     budget = site.config.settings.budget
     in_dollars = any(limit.usd is not None for _, limit in budget.limits())
-    unpriced = [model for model in paid if model.price is None]
-    for model in unpriced:
+    for each in (each for each in paid if not each.priced):
         if in_dollars:
+            named = f"set prices.{each.model} (dollars a million tokens)"
+            remedy = named if each.model else f"name its model ({each.spec}:MODEL)"
             raise ConfigError(
-                f"agents: no price is known for {model.spec}, so no budget in dollars can be kept",
-                f"set prices.{model.name.model} (dollars a million tokens), or limit tokens",
+                f"agents: no price is known for {each.spec}, so no budget in dollars can be kept",
+                f"{remedy}, or limit tokens",
             )
-        say(f"no price is known for {model.spec}: its dollars are not counted")
+        say(f"no price is known for {each.spec}: its dollars are not counted")
+    held = [each for each in paid if not _by_subscription(each)]
+    if in_dollars and paid and not held:
+        say("a subscription costs no dollars: budget.run.calls, tokens or minutes limit it")
 
 
-def _asked(site: Site, paid: list[ModelAgent], *, may_ask: bool) -> Site:
-    specs = ", ".join(model.spec for model in paid)
+def _by_subscription(each: Spender) -> bool:
+    return isinstance(each, CliAgent) and not each.by_token
+
+
+def _asked(site: Site, paid: list[Spender], *, may_ask: bool) -> Site:
+    specs = ", ".join(each.spec for each in paid)
     if not (may_ask and sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
             f"{specs} is paid for and this run has no budget", "add --budget-usd N, or --no-budget"
         )
     import click
 
-    told = click.prompt(
-        f"Dollars this run may spend on {specs} (or 'none' for no limit)", type=str, err=True
-    )
+    unit, what = "usd", "Dollars this run may spend on"
+    if all(map(_by_subscription, paid)):
+        unit, what = "calls", "Calls this run may make to"
+    told = click.prompt(f"{what} {specs} (or 'none' for no limit)", type=str, err=True)
     if told.strip().lower() == "none":
         return site
     try:
-        usd = float(told.strip().removeprefix("$"))
+        most = float(told.strip().removeprefix("$"))
     except ValueError:
-        usd = -1.0
-    if not 0 < usd < float("inf"):
-        raise UsageError(f"{told!r} is no amount of dollars", "add --budget-usd N, or --no-budget")
-    return replace(site, config=with_limit(site.config, "run", "usd", usd))
+        most = -1.0
+    if not 0 < most < float("inf") or (unit == "calls" and not most.is_integer()):
+        wanted = "amount of dollars" if unit == "usd" else "number of calls"
+        raise UsageError(f"{told!r} is no {wanted}", "add --budget-usd N, or --no-budget")
+    return replace(site, config=with_limit(site.config, "run", unit, most))

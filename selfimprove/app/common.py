@@ -16,6 +16,7 @@ from selfimprove.deps import Deps
 from selfimprove.errors import TrustError
 from selfimprove.places import FOLDER
 from selfimprove.setup.detect import detect, of_kind
+from selfimprove.setup.forecast import accounts_in
 from selfimprove.setup.trust import TrustFacts, trust_facts
 from selfimprove.site import (
     Site,
@@ -137,14 +138,15 @@ def measuring_trusted(site: Site, state: State, deps: Deps) -> bool:
         Settings.parse(state.config, "the recorded settings"), deps.workshop.tools.room.level
     )
     now = facts_to_trust(site, deps)
-    nobody: dict[str, Any] = {"agents": (), "budget": (), "skills": ()}
+    nobody: dict[str, Any] = {"agents": (), "budget": (), "skills": (), "accounts": ()}
     return replace(before, **nobody) == replace(now, **nobody)
 
 
 def facts_to_trust(site: Site, deps: Deps) -> TrustFacts:
     """What a run of this site would execute, show, reach and spend."""
     level = deps.workshop.tools.room.level
-    return trust_facts(site.config.settings, level, skills=own(deps.skills))
+    settings = site.config.settings
+    return trust_facts(settings, level, skills=own(deps.skills), accounts=accounts_in(settings))
 
 
 def own_skills(site: Site, state: State) -> list[Skill]:

@@ -25,7 +25,7 @@ from selfimprove.session import prepare_root
 from selfimprove.setup.begin import base_runs, facts_of
 from selfimprove.setup.canaries import Canaries
 from selfimprove.setup.checks import commands_of, probe_agent
-from selfimprove.setup.forecast import models_in
+from selfimprove.setup.forecast import spenders_in
 from selfimprove.setup.trust import trust_facts
 from selfimprove.site import Site, open_site
 from selfimprove.store import lock
@@ -109,7 +109,7 @@ def _agents(site: Site) -> Iterator[Check]:
             yield Check("agent", "problem", str(error))
         else:
             yield Check("agent", "ok", spec)
-    if models_in(site.config.settings):
+    if spenders_in(site.config.settings):
         yield from (Check("cost", "note", line) for line in expected_cost(site).lines())
 
 

@@ -9,7 +9,7 @@ from selfimprove.app.budget import expected_cost
 from selfimprove.app.common import own_skills
 from selfimprove.deps import Roster
 from selfimprove.room.isolation import probe
-from selfimprove.setup.forecast import models_in
+from selfimprove.setup.forecast import accounts_in, spenders_in
 from selfimprove.setup.trust import trust_facts
 from selfimprove.site import Site, benchmark_files
 from selfimprove.store.record import load_state
@@ -19,7 +19,9 @@ def dry_run(site: Site, *, as_json: bool) -> int:
     """Print the plan of a round and what would be trusted."""
     settings = site.config.settings
     skills = own_skills(site, load_state(site.layout))
-    facts = trust_facts(settings, probe(settings.sandbox.mode).level, skills=skills)
+    facts = trust_facts(
+        settings, probe(settings.sandbox.mode).level, skills=skills, accounts=accounts_in(settings)
+    )
     agents = settings.number_of_agents
     critics = settings.number_of_max_critics * (1 + settings.critique_execution)
     calls = 1 + agents * (3 + critics)
@@ -34,6 +36,7 @@ def dry_run(site: Site, *, as_json: bool) -> int:
         "a_round": {"usual": asdict(expected.usual), "at_most": asdict(expected.most)},
         "a_request": {"at_most": asdict(expected.request)},
         "sealed": benchmark_files(site),
+        "accounts": dict(accounts_in(settings)),
         "trust": facts.lines(),
     }
     if as_json:
@@ -46,6 +49,6 @@ def dry_run(site: Site, *, as_json: bool) -> int:
         f"by {', '.join(Roster(site.config).specs())}\n"
         f"makes the score: {', '.join(benchmark_files(site)) or 'nothing of the repository'}"
     )
-    for line in (*(expected.lines() if models_in(settings) else ()), *facts.lines()):
+    for line in (*(expected.lines() if spenders_in(settings) else ()), *facts.lines()):
         print(line)  # noqa: T201
     return 0

@@ -27,7 +27,7 @@ from selfimprove.setup.building import Builder, Built
 from selfimprove.setup.checks import probe_agent
 from selfimprove.setup.clarifying import AgentInterview, Clarifier
 from selfimprove.setup.draft import Draft
-from selfimprove.setup.forecast import forecast, models_in
+from selfimprove.setup.forecast import accounts_in, forecast, spenders_in
 from selfimprove.setup.installing import install
 from selfimprove.setup.interview import Interview, Question
 from selfimprove.setup.prompts import ask, show
@@ -147,10 +147,11 @@ class SetupAgents:
         options, site = self.options, with_environment(self.site)
         roles = [role for role in AT_SETUP if self.given(role)]
         state, settings = load_state(site.layout), site.config.settings
-        models = models_in(settings, roles)
-        if models:
+        spenders, paying = spenders_in(settings, roles), accounts_in(settings, roles)
+        if spenders:
             costs = forecast(settings, state, roles).lines("set-up by agents")
-            site = budgeted(site, models, costs, options.no_budget, not options.yes)
+            costs += [f"{spec} is paid for by {words}" for spec, words in paying]
+            site = budgeted(site, spenders, costs, options.no_budget, not options.yes)
         settings = site.config.settings
         skills = registry(site.target.git, site.target.head)
         told = [skills[role] for role in roles if skills[role].source != "bundled"]
@@ -158,6 +159,7 @@ class SetupAgents:
             settings.model_copy(update={"benchmark_command": self.draft.command}),
             probe(settings.sandbox.mode).level,
             skills=told,
+            accounts=paying,
         )
         confirm_facts(facts, "", yes=options.yes)
         for role in roles:

@@ -14,6 +14,7 @@ from selfimprove.contracts.goal import GuardCommand, SubScoreRule
 
 PLAIN_FORMATS = ("json", "number", "pass_fail")
 MEASURING_TOOLS = ("hyperfine", "pytest-benchmark", "pyperf", "go-bench", "criterion", "junit")
+CODING_CLIS = ("claude-code", "codex", "gemini", "opencode", "aider")
 FORMATS = (*PLAIN_FORMATS, *MEASURING_TOOLS)
 
 
@@ -236,6 +237,11 @@ class Settings(Record):
     agent_paths: AgentPaths = Field(default_factory=AgentPaths)
     agent_commands: list[str] = Field(default_factory=list)
     """Commands that executors which are models may run in the room, besides the guards."""
+    agent_keys: list[Literal["claude-code", "codex", "gemini", "opencode", "aider"]] = Field(
+        default_factory=list
+    )
+    """Coding CLIs that are paid by an API key from the environment (ANTHROPIC_API_KEY, ...). Others
+    are never given one: the account they are logged in with pays."""
     prices: dict[str, ModelPrice] = Field(default_factory=dict)
     """Model -> its price, where the table that comes with selfimprove is wrong or knows none."""
     number_of_max_critics: int = Field(default=1, ge=0)

@@ -8,6 +8,8 @@ from pathlib import Path
 from selfimprove.agents.base import Probed
 from selfimprove.agents.registry import make_agent
 from selfimprove.config import Config
+from selfimprove.contracts.agent import Usage
+from selfimprove.contracts.envelope import Draft, tool_call, tool_result
 from selfimprove.contracts.settings import Settings
 from selfimprove.deps import Deps, Roster
 from selfimprove.errors import ConfigError, ToolError
@@ -25,17 +27,22 @@ def check_agents(config: Config) -> None:
         make_agent(spec, config.settings)
 
 
-def probe_agents(config: Config) -> None:
-    """Every agent that can be tried for nothing is, once; raises ConfigError."""
+def probe_agents(config: Config) -> Iterator[Draft]:
+    """Every agent that can be tried is, once; what that cost goes into the record, where it cost
+    anything. Raises ConfigError.
+    """
     for spec in Roster(config).specs():
-        probe_agent(spec, config.settings)
+        usage = probe_agent(spec, config.settings)
+        if usage is not None:
+            call = tool_call(f"setup/probe/{spec}", "agent.ask", spec=spec)
+            yield call
+            yield tool_result(call, {"ok": True, "probe": spec}, usage.document())
 
 
-def probe_agent(spec: str, settings: Settings) -> None:
-    """Make an agent, and try it where that costs nothing; raises ConfigError."""
+def probe_agent(spec: str, settings: Settings) -> Usage | None:
+    """Make an agent and try it, for what it gives back or for nothing; raises ConfigError."""
     agent = make_agent(spec, settings)
-    if isinstance(agent, Probed):
-        agent.probe(PROBE_S)
+    return agent.probe(PROBE_S) if isinstance(agent, Probed) else None
 
 
 def take_incumbent(deps: Deps, state: State, say: Callable[[str], None]) -> None:

@@ -7,8 +7,9 @@ the rounds there were; before the first it is assumed, and said to be.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from selfimprove.agents.cli_tools.agent import CliAgent
 from selfimprove.agents.llm.agent import ModelAgent
 from selfimprove.agents.llm.limits import MAX_TOKENS, MOST_INPUT, turns_of
 from selfimprove.agents.registry import make_agent, specs_for
@@ -25,6 +26,8 @@ USUAL_QUESTIONS = 6
 REVIEWER_TURNS = 4
 ASSUMED_PROMPT, ASSUMED_GROWTH, ASSUMED_ANSWER = 8_000, 2_500, 500
 """Tokens: of a prompt with its tools, what each turn adds to it, and what a model says in one."""
+ASSUMED_OWN = 9_000
+"""Tokens of what a coding CLI says to its model by itself, with each request."""
 ASSUMED_SECONDS = 10.0
 """Of one turn."""
 
@@ -34,7 +37,8 @@ class Cost:
     """What a round's agents cost."""
 
     calls: int = 0
-    tokens: int = 0
+    tokens: int | None = 0
+    """None where nobody can say: some coding CLIs ask their model as often as they like."""
     usd: float | None = 0.0
     """None where the price of a model is not known."""
     minutes: float = 0.0
@@ -42,8 +46,8 @@ class Cost:
 
     def __str__(self) -> str:
         dollars = "dollars not known" if self.usd is None else f"${self.usd:,.2f}"
-        counted = f"{self.calls:,} calls, {self.tokens:,} tokens"
-        return f"{counted}, {dollars}, {self.minutes:,.0f} agent minutes"
+        tokens = "tokens not known" if self.tokens is None else f"{self.tokens:,} tokens"
+        return f"{self.calls:,} calls, {tokens}, {dollars}, {self.minutes:,.0f} agent minutes"
 
 
 @dataclass(frozen=True)
@@ -85,11 +89,22 @@ class _Seat:
     most: int
 
 
-def models_in(settings: Settings, roles: Sequence[AgentRole] = ASKED) -> list[ModelAgent]:
-    """The models that may be asked in these roles, each spec once."""
+Spender = ModelAgent | CliAgent
+"""An agent that reads and writes tokens: a model, or a program that asks one."""
+
+
+def spenders_in(settings: Settings, roles: Sequence[AgentRole] = ASKED) -> list[Spender]:
+    """The models and coding CLIs that may be asked in these roles, each spec once."""
     specs = dict.fromkeys(seat.spec for seat in _seats(settings, roles))
     agents = (make_agent(spec, settings) for spec in specs)
-    return [agent for agent in agents if isinstance(agent, ModelAgent)]
+    return [agent for agent in agents if isinstance(agent, Spender)]
+
+
+def accounts_in(settings: Settings, roles: Sequence[AgentRole] = ASKED) -> list[tuple[str, str]]:
+    """Each coding CLI's spec in these roles, and who pays for it."""
+    clis = (each for each in spenders_in(settings, roles) if isinstance(each, CliAgent))
+    paying = ((each.spec, each.account()) for each in clis)
+    return [(spec, account.words if account else "nobody is logged in") for spec, account in paying]
 
 
 def forecast(settings: Settings, state: State, roles: Sequence[AgentRole] = ASKED) -> Forecast:
@@ -102,7 +117,7 @@ def forecast(settings: Settings, state: State, roles: Sequence[AgentRole] = ASKE
     rounds = state.settings.iterations if state.settings else 0
     if not rounds or not set(ASKED) & set(roles):
         usual = _sum([_usual(seat, settings) for seat in seats])
-        return Forecast(usual, most, 0, _dearest(models_in(settings, roles)))
+        return Forecast(usual, most, 0, _dearest(spenders_in(settings, roles)))
     total = state.totals
     asked = [span for span in state.spans if span.agent]
     minutes = sum(span.duration_s for span in asked) / 60
@@ -113,7 +128,7 @@ def forecast(settings: Settings, state: State, roles: Sequence[AgentRole] = ASKE
         total.usd / rounds,
         minutes / shown,
     )
-    return Forecast(mean, most, rounds, _dearest(models_in(settings, roles)))
+    return Forecast(mean, most, rounds, _dearest(spenders_in(settings, roles)))
 
 
 def _seats(settings: Settings, roles: Sequence[AgentRole]) -> Iterator[_Seat]:
@@ -146,54 +161,66 @@ def _round_seats(settings: Settings) -> Iterator[_Seat]:
 
 def _usual(seat: _Seat, settings: Settings) -> Cost:
     agent = make_agent(seat.spec, settings)
-    if not isinstance(agent, ModelAgent):
+    if not isinstance(agent, Spender):
         return Cost(seat.usual)
     turns = ASSUMED_TURNS.get(seat.role, REVIEWER_TURNS)
-    reads = [ASSUMED_PROMPT + turn * ASSUMED_GROWTH for turn in range(turns)]
+    first = ASSUMED_PROMPT + (ASSUMED_OWN if isinstance(agent, CliAgent) else 0)
+    reads = [first + turn * ASSUMED_GROWTH for turn in range(turns)]
     tokens = sum(reads) + turns * ASSUMED_ANSWER
     usd = sum(_usd(agent, read, ASSUMED_ANSWER) for read in reads)
     minutes = turns * ASSUMED_SECONDS / 60
-    return _times(seat.usual, Cost(turns, tokens, usd if _known(agent) else None, minutes))
+    calls = 1 if isinstance(agent, CliAgent) else turns
+    return _times(seat.usual, Cost(calls, tokens, usd if agent.priced else None, minutes))
 
 
 def _most(seat: _Seat, settings: Settings) -> Cost:
     agent = make_agent(seat.spec, settings)
     asked, minutes = seat.most * TRIES, settings.agent_timeout / 60
-    if not isinstance(agent, ModelAgent):
+    if not isinstance(agent, Spender):
         return _times(asked, Cost(1, minutes=minutes))
     turns = turns_of(seat.role)
-    usd = turns * _usd(agent, MOST_INPUT, MAX_TOKENS)
+    usd = turns * _usd(agent, MOST_INPUT, MAX_TOKENS) if agent.priced else None
     tokens = turns * (MOST_INPUT + MAX_TOKENS)
-    return _times(asked, Cost(turns, tokens, usd if _known(agent) else None, minutes))
+    if isinstance(agent, CliAgent):
+        return _times(asked, _most_of_program(agent, Cost(1, tokens, usd, minutes)))
+    return _times(asked, Cost(turns, tokens, usd, minutes))
 
 
-def _dearest(models: list[ModelAgent]) -> Cost:
+def _most_of_program(agent: CliAgent, by_turns: Cost) -> Cost:
+    """What a call may come to where the program can be held to its turns; else only its time is."""
+    if agent.row.takes_turns:
+        return by_turns
+    return replace(by_turns, tokens=None, usd=None if agent.by_token else 0.0)
+
+
+def _dearest(spenders: list[Spender]) -> Cost:
     """The request that may cost most of all models' requests."""
+    models = [each for each in spenders if isinstance(each, ModelAgent)]
     if not models:
         return Cost()
-    known = all(map(_known, models))
+    known = all(model.priced for model in models)
     usd = max(_usd(each, MOST_INPUT, MAX_TOKENS) for each in models) if known else None
     return Cost(1, MOST_INPUT + MAX_TOKENS, usd)
 
 
-def _known(agent: ModelAgent) -> bool:
-    return agent.price is not None or not agent.name.paid
-
-
-def _usd(agent: ModelAgent, read: int, written: int) -> float:
-    return 0.0 if agent.price is None else agent.price.worst(read, written)
+def _usd(agent: Spender, read: int, written: int) -> float:
+    if agent.price is None or (isinstance(agent, CliAgent) and not agent.by_token):
+        return 0.0
+    return agent.price.worst(read, written)
 
 
 def _times(count: int, cost: Cost) -> Cost:
     usd = None if cost.usd is None else count * cost.usd
-    return Cost(count * cost.calls, count * cost.tokens, usd, count * cost.minutes)
+    tokens = None if cost.tokens is None else count * cost.tokens
+    return Cost(count * cost.calls, tokens, usd, count * cost.minutes)
 
 
 def _sum(costs: list[Cost]) -> Cost:
-    known = [cost.usd for cost in costs if cost.usd is not None]
+    dollars = [cost.usd for cost in costs if cost.usd is not None]
+    tokens = [cost.tokens for cost in costs if cost.tokens is not None]
     return Cost(
         sum(cost.calls for cost in costs),
-        sum(cost.tokens for cost in costs),
-        sum(known) if len(known) == len(costs) else None,
+        sum(tokens) if len(tokens) == len(costs) else None,
+        sum(dollars) if len(dollars) == len(costs) else None,
         sum(cost.minutes for cost in costs),
     )

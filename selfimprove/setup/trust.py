@@ -33,10 +33,15 @@ class TrustFacts:
     """How the benchmark runs the candidate, as far as its command tells."""
     skills: tuple[tuple[str, str, str], ...] = ()
     """(role, where, SHA-256): instructions to agents that do not come with this program."""
+    accounts: tuple[tuple[str, str], ...] = ()
+    """(spec, who pays): of agents that are coding CLIs."""
 
     def digest(self) -> str:
         """SHA-256 over every fact: a confirmation is bound to it."""
-        text = json.dumps(asdict(self), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        facts = asdict(self)
+        if not self.accounts:  # what was confirmed before there were any stays confirmed
+            del facts["accounts"]
+        text = json.dumps(facts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def lines(self) -> list[str]:
@@ -49,6 +54,9 @@ class TrustFacts:
         yield f"Network: {self.network}"
         yield f"Variables: {', '.join(self.variables) or 'none of yours'}"
         yield from _table("Agents", [f"{role}: {_shown(spec)}" for role, spec in self.agents])
+        if self.accounts:
+            rows = [f"{_shown(spec)}: {_shown(words)}" for spec, words in self.accounts]
+            yield from _table("Coding CLIs, and who pays", rows)
         if self.skills:
             rows = [
                 f"{role}: {_shown(place)} (sha256 {sha[:12]})" for role, place, sha in self.skills
@@ -60,7 +68,11 @@ class TrustFacts:
 
 
 def trust_facts(
-    settings: Settings, level: str, mounts: Sequence[str] = (), skills: Iterable[Skill] = ()
+    settings: Settings,
+    level: str,
+    mounts: Sequence[str] = (),
+    skills: Iterable[Skill] = (),
+    accounts: Iterable[tuple[str, str]] = (),
 ) -> TrustFacts:
     """The facts of a run; `mounts` adds what the room shows besides `provide`."""
     network = settings.sandbox.network
@@ -78,6 +90,7 @@ def trust_facts(
             bool(bootstrapped(settings.benchmark_command)),
         ),
         skills=tuple((skill.id, skill.place, skill.sha256) for skill in skills),
+        accounts=tuple(accounts),
     )
 
 

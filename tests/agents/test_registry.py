@@ -26,7 +26,7 @@ def test_a_command_keeps_its_words() -> None:
 
 @pytest.mark.parametrize("spec", ["", "offlin", "psychic:model"])
 def test_an_unknown_agent_is_answered_with_the_known_ones(spec: str) -> None:
-    with pytest.raises(ConfigError, match="command:SHELL WORDS, offline"):
+    with pytest.raises(ConfigError, match=r"command:SHELL WORDS, gemini\[:MODEL\], offline"):
         make_agent(spec, Settings())
 
 

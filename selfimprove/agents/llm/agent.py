@@ -32,6 +32,21 @@ class ModelAgent:
         """How it is written in settings."""
         return self.name.spec
 
+    @property
+    def model(self) -> str:
+        """The provider's name of it."""
+        return self.name.model
+
+    @property
+    def paid(self) -> bool:
+        """Whether somebody pays for it."""
+        return self.name.paid
+
+    @property
+    def priced(self) -> bool:
+        """Whether its dollars can be told."""
+        return self.price is not None or not self.paid
+
     def ask(self, request: AgentRequest, workspace: Workspace) -> AgentReply:
         """Ask the model; its failures carry what they cost."""
         workspace.stop.raise_if_set()

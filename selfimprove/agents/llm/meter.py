@@ -24,12 +24,7 @@ class Meter:
     def charge(self, tokens: Tokens) -> None:
         """Book a request that a model began to answer."""
         self.calls += 1
-        self.tokens = Tokens(
-            self.tokens.input + tokens.input,
-            self.tokens.output + tokens.output,
-            self.tokens.cache_read + tokens.cache_read,
-            self.tokens.cache_write + tokens.cache_write,
-        )
+        self.tokens = self.tokens.plus(tokens)
         if self.price is not None:
             self.usd += self.price.usd(tokens)
 

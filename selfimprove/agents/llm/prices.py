@@ -25,6 +25,15 @@ class Tokens:
     cache_read: int = 0
     cache_write: int = 0
 
+    def plus(self, more: Tokens) -> Tokens:
+        """What both read and wrote."""
+        return Tokens(
+            self.input + more.input,
+            self.output + more.output,
+            self.cache_read + more.cache_read,
+            self.cache_write + more.cache_write,
+        )
+
 
 @dataclass(frozen=True)
 class Price:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
@@ -51,6 +51,8 @@ class ModelServer(Loopback):
         self.caches = {path: Cache() for path in WIRES}
         self.taken = 0
         """Requests to a model that have come in."""
+        self.heard: Callable[[str], object] = lambda _: None
+        """Told each request to a model, as it came."""
         super().__init__(_handler(self))
 
 
@@ -89,7 +91,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """A message, a response, or a chat completion."""
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        sent = self.rfile.read(int(self.headers["content-length"]))
+        self.owner.heard(sent.decode())
+        body = json.loads(sent)
         if not self._known_key():
             return
         path = self.path.partition("?")[0]
