@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from selfimprove.app.budget import expected_cost
+from selfimprove.app.coding_clis import coding_clis
 from selfimprove.app.common import own_skills, where, with_environment
 from selfimprove.bench.inside import run_in_words
 from selfimprove.bench.opened import why_unknown
-from selfimprove.contracts.settings import SandboxSettings
+from selfimprove.contracts.settings import SandboxSettings, Settings
 from selfimprove.deps import Roster
 from selfimprove.errors import UserError
 from selfimprove.process import StopToken
@@ -72,8 +73,10 @@ def _checks(options: DoctorOptions) -> Iterator[Check]:
     try:
         site = with_environment(open_site(where(options), {}))
     except UserError as error:
+        yield from _coding_clis(Settings(), options)
         yield Check("target", "problem", str(error))
         return
+    yield from _coding_clis(site.config.settings, options)
     yield Check("target", "ok", f"{site.target.top} at {site.target.head[:12]}")
     yield from (Check("target", "note", note) for note in site.target.notes)
     yield from (Check("settings", "note", warning) for warning in site.config.warnings)
@@ -99,6 +102,11 @@ def _machine() -> Iterator[Check]:
         yield Check("isolation", "note", f"{found.level}: {found.reason}")
     for one in unstopped(found.level):
         yield Check(f"not stopped: {one.name}", "note", f"{one.what}; {one.remedy}")
+
+
+def _coding_clis(settings: Settings, options: DoctorOptions) -> Iterator[Check]:
+    for grade, text in coding_clis(settings, ask=options.full):
+        yield Check("coding CLI", grade, text)
 
 
 def _agents(site: Site) -> Iterator[Check]:

@@ -15,9 +15,8 @@ from selfimprove.agents.registry import make_agent
 from selfimprove.contracts.agent import AgentReply
 from selfimprove.contracts.settings import Settings
 from selfimprove.testing import a_request
+from selfimprove.testing.coding_clis import PROGRAMS, TARGET, write_program
 from selfimprove.testing.workspaces import make_workspace
-
-from .programs import PROGRAMS, TARGET, write_program
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
 Ask = Callable[..., AgentReply]

@@ -11,9 +11,8 @@ from selfimprove.agents.base import Agent
 from selfimprove.agents.registry import make_agent
 from selfimprove.contracts.agent import AgentRequest, AgentRole
 from selfimprove.contracts.settings import Settings
+from selfimprove.testing.coding_clis import write_program
 from selfimprove.testing.contract import AgentContract
-
-from .programs import write_program
 
 
 class CliContract(AgentContract):

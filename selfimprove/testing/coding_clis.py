@@ -138,7 +138,9 @@ sys.exit(globals()[{function!r}]())
 def write_program(folder: Path, kind: str) -> Path:
     """Write the program that stands for a CLI into a folder; gives the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    answers: dict[str, Any] = {**ANSWERS, "planner": a_plan(TARGET, "src/work.py::LIMIT = 500")}
+    plan = a_plan(TARGET, "src/work.py::LIMIT = 500")
+    answers: dict[str, Any] = {str(role): each for role, each in ANSWERS.items()}
+    answers["planner"] = plan
     text = PROGRAM.format(
         python=sys.executable,
         kind=kind,
