@@ -33,6 +33,7 @@ PAGES = (
     "docs/records.md",
     "docs/reviews.md",
     "docs/init.md",
+    "docs/agents.md",
 )
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 CODE_PATH = re.compile(
