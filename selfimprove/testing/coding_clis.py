@@ -91,17 +91,16 @@ def codex():
 def gemini():
     told = {{
         "limit": "Resource has been exhausted (e.g. check quota).",
-        "login": "Please set an Auth method",
+        "login": "Please set an Auth method in your settings.json",
         "model": "got status: 404 NOT_FOUND",
         "down": "got status: 503 UNAVAILABLE",
     }}.get(trouble)
     used = {{"prompt": 110, "candidates": 4, "cached": 80, "thoughts": 3, "tool": 0, "total": 117}}
     done = {{"response": text, "stats": {{"models": {{"gemini-9": {{"tokens": used}}}}}}}}
     if told:
-        kind = "FatalAuthenticationError" if trouble == "login" else "Error"
-        done = {{"error": {{"type": kind, "message": told, "code": 1}}}}
-    print("Loaded cached credentials.")
-    print(json.dumps(done, indent=2))
+        done = {{"error": {{"type": "Error", "message": told, "code": 1}}}}
+    print("Loaded cached credentials.", file=sys.stderr)
+    print(json.dumps(done, indent=2), file=sys.stderr if told else sys.stdout)
     return 1 if told else 0
 
 def opencode():

@@ -43,7 +43,7 @@ def account_of(row: Row, settings: Settings, environ: Mapping[str, str]) -> Acco
         return None
     keyed = login.holds_key(_document(store))
     told = f"the API key of the login in {store}" if keyed else f"the account logged in in {store}"
-    return Account(told, by_token=keyed, shares={login.store: store})
+    return Account(told, keyed, login.store_by, {login.store: store})
 
 
 def no_account(row: Row, settings: Settings) -> tuple[str, str]:

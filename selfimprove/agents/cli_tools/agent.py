@@ -126,7 +126,8 @@ class CliAgent:
         with one_at_a_time(account, workspace.stop):
             outcome = workspace.room.run(job)
         workspace.stop.raise_if_set()
-        return outcome, row.read(outcome.stdout)
+        said = outcome.stdout if outcome.stdout.strip() else outcome.stderr
+        return outcome, row.read(said)
 
     def probe(self, seconds: float) -> Usage | None:
         """Ask it a word in a room, or ConfigError: not there, not logged in, no such model."""

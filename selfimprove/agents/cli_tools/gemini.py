@@ -1,4 +1,4 @@
-"""Gemini CLI: `gemini --output-format json`, one object at the end."""
+"""Gemini CLI: `gemini --output-format json`, one object at the end; errors go to stderr."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _object(output: bytes) -> dict[str, Any] | None:
 def _trouble(failed: dict[str, Any], error: str) -> Trouble:
     if "quota" in error.lower() or "exhausted" in error.lower():
         return "away"
-    if "uth" in str(failed.get("type")) or failed.get("code") == 41:
+    if "uth method" in error or "uth" in str(failed.get("type")) or failed.get("code") == 41:
         return "login"
     status = STATUS.search(error)
     return trouble_of(int(status[1])) if status else "other"
@@ -88,6 +88,7 @@ GEMINI = Row(
     login=Login(
         how="run `gemini` and log in",
         store=".gemini/oauth_creds.json",
+        store_by={"GOOGLE_GENAI_USE_GCA": "true"},
         keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         key_as="GEMINI_API_KEY",
     ),

@@ -28,7 +28,8 @@ DENIED = {"edit": "deny", "bash": "deny", "task": "deny", "webfetch": "deny", "w
 def arguments(question: Question) -> tuple[str, ...]:
     """How it is called; it reads the prompt from standard input."""
     model = ("--model", question.model) if question.model else ()
-    return ("run", "--format", "json", *model)
+    # without a title it asks for one, and does not say what that cost
+    return ("run", "--format", "json", "--pure", "--title", "selfimprove", *model)
 
 
 def environment(question: Question) -> Mapping[str, str]:
@@ -40,6 +41,8 @@ def environment(question: Question) -> Mapping[str, str]:
         "OPENCODE_CONFIG_CONTENT": json.dumps(config),
         "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
         "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
     }
 
 
@@ -105,4 +108,5 @@ OPENCODE = Row(
         keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"),
         holds_key=_has_key,
     ),
+    variables=frozenset({"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"}),
 )

@@ -69,6 +69,8 @@ class Login:
     """The file it keeps its login in, below HOME."""
     moved: tuple[str, str] = ("", "")
     """The variable that moves the store, and the file below what it names."""
+    store_by: Mapping[str, str] = field(default_factory=dict)
+    """Variables that tell it to use the store."""
     keys: tuple[str, ...] = ()
     """Variables with API keys: those that are set are given, where keys are asked for."""
     key_as: str = ""

@@ -194,6 +194,36 @@ def test_claude_code_shares_the_login_in_its_store(
     assert [path.name for path in store.parent.iterdir()] == [".credentials.json"]
 
 
+def test_opencode_reads_edits_and_is_counted(
+    server: ModelServer, opencode: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = "claude-haiku-4-5"
+    server.models = (model,)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", f"{server.url}/v1")  # as it wants it told
+    place = str(workspace.room.spec.target_top / "src/a")
+
+    def editing(turn: Turn) -> Say:
+        if "executor" in who(turn) and len(turn.done) < 2:
+            change = {"filePath": place, "oldString": "30", "newString": "27"}
+            read = ToolCall("read", {"filePath": place})
+            return Say("I edit.", (ToolCall("edit", change) if turn.done else read,))
+        seen.append(turn.tools)
+        return answered(turn, ANSWERS[role_of(who(turn))])  # type: ignore[index]
+
+    seen: list[tuple[str, ...]] = []
+    server.brain = editing
+    given = {"agent_keys": ["opencode"], "prices": {f"anthropic/{model}": PRICE}}
+    readers = replace(workspace, writable=False)
+    usages = [asked(f"opencode:anthropic/{model}", readers, **given).usage]
+    assert not {"edit", "write", "bash"} & set(seen[0])
+    editors = replace(workspace, writable=True)
+    usages += [asked(f"opencode:anthropic/{model}", editors, "executor", **given).usage]
+    assert (workspace.tree / "src/a").read_text() == "27\n"
+    assert sum(each.input_tokens for each in usages) == server.ledger.input_tokens
+    assert sum(each.output_tokens for each in usages) == server.ledger.output_tokens
+    assert sum(each.usd for each in usages) == pytest.approx(server.ledger.usd)
+
+
 def test_codex_shares_the_login_in_its_store(server: ModelServer, workspace: Workspace) -> None:
     store = Path(os.environ["HOME"]) / ".codex/auth.json"
     store.parent.mkdir()
