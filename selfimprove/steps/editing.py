@@ -133,6 +133,12 @@ class _Engine:
     away: list[tuple[Ask, AgentFailure]] = field(default_factory=list)
     """Who could not be reached, and is asked once more when everybody else has ended."""
     patience: Patience = field(default_factory=Patience)
+    standing: dict[str, Draft] = field(default_factory=dict)
+    """Candidates that could be measured, of executors who were asked for steps they left out."""
+
+    def given_up(self, state: State, name: str, error: AgentFailure) -> Draft:
+        """What an executor that gives no answer any more comes to: what it had, if it will do."""
+        return self.standing.pop(name, None) or _failed(state, name, error)
 
 
 def _begin(state: State, deps: Deps, engine: _Engine, ask: Ask) -> Flow:
@@ -142,7 +148,7 @@ def _begin(state: State, deps: Deps, engine: _Engine, ask: Ask) -> Flow:
         _inspect(deps, engine, _Asking(name, ask), kept, state)
         return state
     if round_over(state, deps):
-        return (yield _failed(state, name, out_of_round()))
+        return (yield engine.given_up(state, name, out_of_round()))
     if told := why_not(state, deps, ask):
         engine.refused = told
         return state
@@ -170,7 +176,7 @@ def _answered(
             return state
         if work.ask.attempt < TRIES:
             return (yield from _begin(state, deps, engine, again(work.ask, error)))
-        return (yield _failed(state, work.executor, error))
+        return (yield engine.given_up(state, work.executor, error))
     kept = future.result()
     assert isinstance(kept, KeptReply)
     state = yield outcome(work.ask, kept)
@@ -206,6 +212,9 @@ def _inspected(
     if not for_critics and not (found.feedback and verdict.status == "pass"):
         state = yield from note_verified(state, work.executor, kept_commit(work.kept), verdict)
     executor = round_of(state).executors[work.executor]
+    engine.standing.pop(work.executor, None)
+    if rerun:
+        engine.standing[work.executor] = _settled(state, work, found, fixes)
     told = [issue.message for issue in verdict.issues] if rerun else [found.feedback]
     if rerun or (found.feedback and fixes < settings.max_fix_attempts):
         steps = tuple(missed) if rerun else ()

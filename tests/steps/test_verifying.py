@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from selfimprove.agents.base import AgentFailure
 from selfimprove.app.options import ReplayOptions
 from selfimprove.app.replay import replay
 from selfimprove.store.rebuild import findings
@@ -139,3 +140,15 @@ def test_critics_scores_count_where_changes_are_criticised(stage: Stage) -> None
         "round_1/executor_1/critic_1/revision_1",
     ]
     assert replayed(play) == 0
+
+
+def test_who_fails_when_asked_for_a_missed_step_keeps_what_it_did(stage: Stage) -> None:
+    def executor(request: Any, tree: Path) -> dict[str, Any]:
+        if request.context["feedback"]:
+            raise AgentFailure("exit", "nothing more to say")
+        return one_at_a_time(request, tree)
+
+    play = stage(planner=two_steps, executor=executor, settings=ONE)
+    assert play.run(max_iterations=1).state.wins_total == 1
+    assert len([call for call in play.calls if "executor" in call]) == 3
+    assert play.document("state/results/round_1/executor_1.json")["status"] == "success"
