@@ -110,13 +110,16 @@ class Conversation:
             assert run.result is not None
             return run.result.output
 
-    def _prompt(self) -> Sequence[str | CachePoint]:
-        """The prompt, with marks where the part ends that is the same for others too."""
+    def _prompt(self) -> str | Sequence[str | CachePoint]:
+        """The prompt, with marks where the part ends that is the same for others too.
+
+        Without marks it is one text: templates of small servers know no message in parts.
+        """
         prompt = sendable(self.request.prompt)
         always, _, later = prompt.partition(ROUND)
         shared, _, own = later.partition(REQUEST)
         if not own or self.name.scheme != "anthropic":
-            return [prompt]
+            return prompt
         this_round, this_request = ROUND.lstrip("\n") + shared, REQUEST.lstrip("\n") + own
         return [always, CachePoint(), this_round, CachePoint(), this_request]
 

@@ -124,6 +124,8 @@ class PatientModel(WrapperModel):
                 self._call.tab.settle(self._call.meter.usage(0))
         if not whole:
             raise CutOffError(self.model_name, "the answer was cut off")
+        if not opened.usage.total_tokens:
+            self._call.note("the server tells no usage: tokens are estimated from the characters")
         return response
 
     async def _reserve(self, read: int) -> None:

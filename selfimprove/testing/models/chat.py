@@ -21,7 +21,9 @@ def turn_of(body: Body) -> Turn:
     turns = 0
     for message in body["messages"]:
         if message["role"] == "user":
-            prompt.append(text_of(message["content"]))
+            told = message["content"]
+            assert isinstance(told, str), "small servers' templates know no message in parts"
+            prompt.append(told)
         elif message["role"] == "assistant":
             turns += 1
             for call in message.get("tool_calls") or []:
