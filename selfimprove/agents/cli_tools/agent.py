@@ -85,8 +85,9 @@ class CliAgent:
         account = self.account()
         if account is None:
             raise AgentFailure("unreachable", "; ".join(no_account(self.row, self._settings)))
-        outcome, said = self.call(self._question(request, workspace), request, workspace)
-        usage = self._usage(said, outcome, account)
+        question = self._question(request, workspace)
+        outcome, said = self.call(question, request, workspace, account)
+        usage = self.usage(said, outcome, account)
         who = f"{request.agent_id} ({self.spec})"
         unsaid = said.error in ("", NO_RESULT)
         ended_badly(who, outcome, workspace.timeout, usage, exits=unsaid)
@@ -102,12 +103,10 @@ class CliAgent:
         return AgentReply(output=output, usage=usage, transcript=said.transcript)
 
     def call(
-        self, question: Question, request: AgentRequest, workspace: Workspace
+        self, question: Question, request: AgentRequest, workspace: Workspace, account: Account
     ) -> tuple[Outcome, Said]:
         """Run it once; raises Stopped. A login that is shared is used by one at a time."""
         row, environ = self.row, base_env()
-        account = self.account()
-        assert account is not None, "whoever calls has looked"
         given = {name: environ[name] for name in row.variables if name in environ}
         question = replace(question, model=self.model, given=given)
         job = Job(
@@ -135,12 +134,6 @@ class CliAgent:
 
         return probe(self, self._settings, seconds)
 
-    def usage_of(self, said: Said, outcome: Outcome) -> Usage:
-        """What a call cost."""
-        account = self.account()
-        assert account is not None, "whoever was asked had one"
-        return self._usage(said, outcome, account)
-
     def _question(self, request: AgentRequest, workspace: Workspace) -> Question:
         plan: dict[str, Any] = request.context.get("plan") or {}
         settings = self._settings
@@ -163,8 +156,10 @@ class CliAgent:
         # what is told is the sum of many requests: no request by itself need have been a long one
         return None if found is None else Price(found.usual, source=found.source)
 
-    def _usage(self, said: Said, outcome: Outcome, account: Account) -> Usage:
-        """Dollars by the tokens and our table of prices; none where a subscription pays."""
+    def usage(self, said: Said, outcome: Outcome, account: Account) -> Usage:
+        """What a call cost: dollars by the tokens and our table of prices, no dollars where a
+        subscription pays.
+        """
         tokens = list(said.tokens.values())
         usd = 0.0
         for model, each in said.tokens.items() if account.by_token else ():

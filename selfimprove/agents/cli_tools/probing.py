@@ -54,13 +54,14 @@ def probe(agent: CliAgent, settings: Settings, seconds: float) -> Usage:
             f"agents: {agent.spec}: the program `{row.program}` is not on PATH",
             f"install it ({row.install}), or choose another agent",
         )
-    if agent.account() is None:
+    account = agent.account()
+    if account is None:
         what, remedy = no_account(row, settings)
         raise ConfigError(f"agents: {what}", remedy)
     with trial(settings, max(seconds, LEAST_S)) as workspace:
-        outcome, said = agent.call(Question(tools=False), _request(), workspace)
+        outcome, said = agent.call(Question(tools=False), _request(), workspace, account)
     _judge(agent, outcome, said, max(seconds, LEAST_S))
-    return agent.usage_of(said, outcome)
+    return agent.usage(said, outcome, account)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +12,9 @@ from typing import Any
 import pytest
 
 from selfimprove.agents.base import AgentFailure, Workspace
+from selfimprove.agents.cli_tools.claude_code import read
+from selfimprove.agents.cli_tools.row import NO_RESULT
+from selfimprove.agents.llm.prices import Tokens
 from selfimprove.agents.registry import make_agent
 from selfimprove.contracts.agent import AgentReply
 from selfimprove.contracts.settings import Settings
@@ -82,6 +86,16 @@ def test_what_keeps_it_from_answering(ask: Ask, kind: str, trouble: str, failure
     if trouble == "words":
         assert caught.value.usage is not None
         assert caught.value.usage.input_tokens == 110
+
+
+def test_what_a_call_read_is_known_though_it_was_cut_short() -> None:
+    used = {"input_tokens": 3, "cache_read_input_tokens": 5, "output_tokens": 1}
+    message = {"id": "m1", "model": "m", "content": [{"type": "text", "text": "I"}], "usage": used}
+    lines = [{"type": "assistant", "message": message}] * 2  # a message comes block by block
+    lines.append({"type": "assistant", "message": message | {"id": "m2"}})
+    said = read("\n".join(map(json.dumps, lines)).encode() + b'\n{"type": "resu')
+    assert said.error == NO_RESULT
+    assert said.tokens == {"m": Tokens(16, 2, 10)}
 
 
 def test_the_end_of_a_limit_is_told(ask: Ask) -> None:
