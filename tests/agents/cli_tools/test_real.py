@@ -29,7 +29,7 @@ from selfimprove.testing.models.server import KEY, MODEL
 from selfimprove.testing.rehearsal import Rehearsal
 from selfimprove.testing.workspaces import make_workspace
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 
 Stage = Callable[..., Rehearsal]
 ROLES = ("researcher", "planner", "architect", "critic", "executor")
@@ -169,6 +169,9 @@ def test_the_project_s_own_instructions_are_not_read(
 def test_readers_change_nothing(
     server: ModelServer, workspace: Workspace, spec: str, keys: list[str]
 ) -> None:
+    if spec == CODEX and workspace.room.level not in ("bubblewrap", "landlock"):
+        pytest.skip("nothing holds its commands here, as docs/agents.md says")
+
     def vandal(turn: Turn) -> Say:
         if turn.turn < 2:
             return writing(turn, "src/a", "99\n")
@@ -191,7 +194,8 @@ def test_claude_code_shares_the_login_in_its_store(
     reply = asked(CLAUDE, replace(workspace, writable=False))
     assert reply.output["score"] == 1.0
     assert reply.usage.usd == 0
-    assert [path.name for path in store.parent.iterdir()] == [".credentials.json"]
+    if workspace.room.level == "bubblewrap":
+        assert [path.name for path in store.parent.iterdir()] == [".credentials.json"]
 
 
 def test_opencode_reads_edits_and_is_counted(
@@ -231,7 +235,8 @@ def test_codex_shares_the_login_in_its_store(server: ModelServer, workspace: Wor
     reply = asked(CODEX, replace(workspace, writable=False), prices={MODEL: PRICE})
     assert reply.output["score"] == 1.0
     assert reply.usage.usd == pytest.approx(server.ledger.usd)
-    assert [path.name for path in store.parent.iterdir()] == ["auth.json"]
+    if workspace.room.level == "bubblewrap":
+        assert [path.name for path in store.parent.iterdir()] == ["auth.json"]
 
 
 @pytest.mark.parametrize(
