@@ -30,7 +30,7 @@ LONGEST = 140_000
 
 def skeleton(prompt: str) -> str:
     """What a prompt says outside its fences: all that an agent is to take as instructions."""
-    return re.sub(r"^(`{3,})\n.*?\n\1$", "[data]", prompt, flags=re.M | re.S)
+    return re.sub(r"^(`{3,})\w*\n.*?\n\1$", "[data]", prompt, flags=re.M | re.S)
 
 
 def everywhere(text: str) -> dict[str, Any]:
@@ -51,6 +51,9 @@ def everywhere(text: str) -> dict[str, Any]:
         "files": [text],
         "feedback": [text, {"issues": [text], "guard": text}],
         "change": {"files": [text], "summary": text, "diff": text},
+        "found": [{"kind": text, "what": text, "why": text}],
+        "answers": [{"question": text, "answer": text}],
+        "left": 3,
     }
 
 
