@@ -104,10 +104,11 @@ def relay(tmp_path: Path) -> Iterator[tuple[Relay, str]]:
     words += ["--host", "127.0.0.1", "--port", str(port)]
     # one thread: several wait for each other, and crawl where other programs are at work, too
     words += ["--n_threads", "1"]
-    log = (tmp_path / "server.log").open("wb")
-    with subprocess.Popen(
-        [PYTHON, "-m", "llama_cpp.server", *words], stdout=log, stderr=subprocess.STDOUT
-    ) as server:
+    command = [PYTHON, "-m", "llama_cpp.server", *words]
+    with (
+        (tmp_path / "server.log").open("wb") as log,
+        subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT) as server,
+    ):
         try:
             relay = Relay(f"http://127.0.0.1:{port}")
             _wait_for(relay, server, tmp_path / "server.log")
