@@ -74,6 +74,7 @@ def start(target: Path, *more: str) -> int:
     return main(["run", str(target), *given, *more])
 
 
+@pytest.mark.long
 def test_paths_of_a_sub_directory_are_told_from_the_top(target: Path) -> None:
     assert start(target, "--max-iterations", "1") == 0
     root = target.parent / ".selfimprove/default"
@@ -116,6 +117,7 @@ def test_a_finished_run_says_so_without_asking_for_trust(
     assert "this run has ended" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_benchmark_needs_no_trust_in_agents(target: Path) -> None:
     assert start(target, "--max-iterations", "1") == 0
     trees = str(target.parent.parent / "trees")

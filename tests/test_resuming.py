@@ -212,6 +212,7 @@ def test_the_criticised_round_has_it_all(criticised: Stand) -> None:
     assert criticised.wanted["state/merge_reports/round_1.json"]["status"] == "merged"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "what", ["plan_step", "critique", "gate", pytest.param("result", marks=pytest.mark.long)]
 )

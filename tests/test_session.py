@@ -182,6 +182,7 @@ def test_a_moved_branch_is_adopted_and_measured_anew(stage: Stage) -> None:
     assert findings(play.layout) == []
 
 
+@pytest.mark.long
 def test_a_moved_branch_is_put_back(stage: Stage) -> None:
     play = stage()
     play.run(max_iterations=1)

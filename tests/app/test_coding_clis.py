@@ -169,6 +169,7 @@ def test_another_account_wants_to_be_confirmed_again() -> None:
     assert len({each.digest() for each in facts}) == 3
 
 
+@pytest.mark.long
 def test_what_trying_it_cost_is_in_the_record(
     stage: Stage, installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

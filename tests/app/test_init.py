@@ -238,6 +238,7 @@ def test_an_agent_builds_the_benchmark_that_is_missing(bare: Init) -> None:
     assert state.totals.calls == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("files", "told"),
     [
@@ -264,6 +265,7 @@ def test_a_benchmark_that_will_not_do_is_refused(
     assert (bare.repository.path / "mine/x").read_text() == "mine"
 
 
+@pytest.mark.long
 def test_a_benchmark_that_is_not_confirmed_is_not_installed(bare: Init) -> None:
     spec = builder([], {"measure/run.py": BUILT})
     # by rules: target, guard; trust; the files
@@ -288,6 +290,7 @@ def test_without_a_terminal_a_benchmark_is_built_only_where_that_is_confirmed(ba
     assert "nobody has confirmed" in done.told
 
 
+@pytest.mark.long
 def test_a_goal_of_ones_own_is_not_edited(bare: Init) -> None:
     text = "## Objective\nLower it\n## Target Metric\n- Metric name: score\n- Direction: lower\n"
     text += "## Scope\n- In scope: src/\n"
@@ -302,6 +305,7 @@ def test_a_goal_of_ones_own_is_not_edited(bare: Init) -> None:
     assert bare("--benchmark-builder", spec, "--yes").code == 0
 
 
+@pytest.mark.long
 def test_an_agent_that_fails_is_paid_for_all_the_same(bare: Init) -> None:
     def play(request: AgentRequest, _tree: Path) -> dict[str, Any]:
         raise AgentFailure("crash", "it died")
@@ -314,6 +318,7 @@ def test_an_agent_that_fails_is_paid_for_all_the_same(bare: Init) -> None:
     assert load_state(bare.layout).totals.calls == 2
 
 
+@pytest.mark.long
 def test_a_question_that_was_cut_off_is_booked(bare: Init) -> None:
     def killed(request: AgentRequest, _tree: Path) -> dict[str, Any]:
         raise KeyboardInterrupt
@@ -340,6 +345,7 @@ def test_who_cannot_be_reached_leaves_it_to_the_rules(numbers: Init) -> None:
     assert "the interview goes on by rules: nobody is at home" in done.told
 
 
+@pytest.mark.long
 def test_instructions_of_the_repository_are_named_before_an_agent_has_them(bare: Init) -> None:
     asked: list[AgentRequest] = []
     path = ".selfimprove/skills/benchmark-builder/SKILL.md"
@@ -354,6 +360,7 @@ def test_instructions_of_the_repository_are_named_before_an_agent_has_them(bare:
     assert asked[0].prompt.startswith("# Sing")
 
 
+@pytest.mark.long
 def test_the_environment_beside_the_code_is_there_when_a_benchmark_is_tried(bare: Init) -> None:
     place = bare.repository.path
     (place / ".gitignore").write_text("node_modules/\n")

@@ -16,6 +16,7 @@ from selfimprove.testing.models.server import KEY, MODEL
 from .conftest import Init
 from .test_init import BUILT, FLAGS, GOAL, scored
 
+pytestmark = pytest.mark.long
 SPEC = f"anthropic:{MODEL}"
 
 

@@ -66,6 +66,7 @@ def ran(module_stage: Stage) -> Rehearsal:
     return play
 
 
+@pytest.mark.long
 def test_the_summary_tells_them(ran: Rehearsal) -> None:
     text = (ran.layout.root / "summary.md").read_text(encoding="utf-8")
     section = text.partition("## How sure planners were, and how often they were right\n")[2]
@@ -76,6 +77,7 @@ def test_the_summary_tells_them(ran: Rehearsal) -> None:
     assert "\n\n\n" not in text
 
 
+@pytest.mark.long
 def test_status_tells_them_to_programs(ran: Rehearsal, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["status", str(ran.repository.path), "--json"]) == 0
     told_ = json.loads(capsys.readouterr().out)["calibration"]

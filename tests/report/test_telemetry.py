@@ -29,6 +29,7 @@ from selfimprove.testing.models.brains import lowering, playing, setting
 from selfimprove.testing.models.server import KEY, MODEL
 from selfimprove.testing.rehearsal import Rehearsal, stopping
 
+pytestmark = pytest.mark.long
 Stage = Callable[..., Rehearsal]
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 SECRET = "sk-ant-" + "abcdefghijklmnopqrstuvwxyz"
@@ -300,7 +301,6 @@ def test_rounds_that_were_pruned_are_left_out(
     assert names(collector.children(root)) == ["round 3"]
 
 
-@pytest.mark.long
 def test_models_are_told_in_the_words_of_the_conventions(
     stage: Stage, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,6 +90,7 @@ def test_a_change_below_the_threshold_goes_back_with_its_issues(stage: Stage) ->
     assert replay(where) == 0
 
 
+@pytest.mark.long
 def test_a_change_that_stays_too_low_is_settled_unmeasured(stage: Stage) -> None:
     def restless(request: Any, tree: Path) -> dict[str, Any]:
         (tree / "src/a").write_text(f"{20 + request.context.get('revision', 0)}\n")
@@ -147,6 +148,7 @@ def test_a_malformed_critique_counts_nothing_and_the_loop_goes_on(
     assert gates(play) == ["reject"]
 
 
+@pytest.mark.long
 def test_each_change_is_judged_for_itself(stage: Stage) -> None:
     play = stage(
         planner=[[number_plan("a", 20), number_plan("b", 29)]],
@@ -168,6 +170,7 @@ def test_it_is_off_unless_it_is_asked_for(stage: Stage) -> None:
     assert gates(play) == []
 
 
+@pytest.mark.long
 def test_critics_of_changes_are_bound_by_the_budget_of_critics(stage: Stage) -> None:
     play = stage(planner=number_plan("a", 20), settings=ON)
     stopped = play.run(max_iterations=1, **{"budget.roles": {"critic": {"calls": 1}}})
@@ -179,6 +182,7 @@ def test_critics_of_changes_are_bound_by_the_budget_of_critics(stage: Stage) -> 
     assert more.state.totals.calls == len(play.calls)
 
 
+@pytest.mark.long
 def test_what_was_not_criticised_when_the_round_is_over_is_not_measured(stage: Stage) -> None:
     def slow(request: Any, _tree: Path) -> dict[str, Any]:
         if "change" in request.context:

@@ -124,6 +124,7 @@ def noisy_two(stage: Stage) -> Rehearsal:
     )
 
 
+@pytest.mark.long
 def test_time_is_kept_back_for_the_gain_of_a_run_that_ends_within_a_round(stage: Stage) -> None:
     play = noisy_two(stage)
     clock = Hurry()
@@ -147,6 +148,7 @@ def test_time_is_kept_back_for_the_gain_of_a_run_that_ends_within_a_round(stage:
     assert state.final.gain > 0.18  # 90 to 70
 
 
+@pytest.mark.long
 def test_the_gain_of_a_run_that_a_person_stopped_is_measured_at_the_next_stop(stage: Stage) -> None:
     play, stop = noisy_two(stage), StopToken()
     second = lambda envelope: envelope.payload.get("round") == 2  # noqa: E731

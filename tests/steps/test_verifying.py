@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from selfimprove.agents.base import AgentFailure
 from selfimprove.app.options import ReplayOptions
 from selfimprove.app.replay import replay
@@ -98,6 +100,7 @@ def test_a_file_beside_the_plan_is_sent_back(stage: Stage) -> None:
     assert play.repository.git("show", "improve/lower_the_score:src/c") == "30"
 
 
+@pytest.mark.long
 def test_run_json_says_how_often_work_passed_the_first_time(stage: Stage) -> None:
     critic = [{"score": 1.0}, {"score": 0.6, "issues": ["why"]}]
     play = stage(
@@ -115,6 +118,7 @@ def test_run_json_says_how_often_work_passed_the_first_time(stage: Stage) -> Non
     }  # fmt: skip
 
 
+@pytest.mark.long
 def test_critics_scores_count_where_changes_are_criticised(stage: Stage) -> None:
     def critic(request: Any, _tree: Path) -> dict[str, Any]:
         again = "change" not in request.context or "revision" in request.session_id
