@@ -322,7 +322,9 @@ def test_no_finished_pair_is_measured_again(noisy: tuple[Stand, Path], purpose: 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("die", [True, False])
-@pytest.mark.parametrize("kind", ["plain", "rich", "criticised"])
+@pytest.mark.parametrize(
+    "kind", ["plain", "rich", pytest.param("criticised", marks=pytest.mark.crash)]
+)
 def test_a_run_cut_after_any_line_ends_the_same(
     request: pytest.FixtureRequest, kind: str, die: bool
 ) -> None:
