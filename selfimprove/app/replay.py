@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from selfimprove.contracts.envelope import Envelope
 from selfimprove.errors import ConfigError
@@ -15,7 +15,7 @@ from selfimprove.store.attempts import Attempts
 from selfimprove.store.fold import fold_one
 from selfimprove.store.journal import last_checkpoint
 from selfimprove.store.layout import Layout
-from selfimprove.store.record import envelopes
+from selfimprove.store.record import envelopes, is_saved_as
 from selfimprove.store.state import State
 from selfimprove.vcs.target import open_target
 
@@ -57,10 +57,5 @@ def _differences(state: State, lines: list[Envelope], known: Known) -> Iterator[
         yield from differences(state, envelope, known)
         state = fold_one(state, envelope)
         saved = envelope.payload.get("state") if envelope.type == "control" else None
-        if saved is not None and not _is(state, saved, envelope.id):
+        if saved is not None and not is_saved_as(state, saved, envelope.id):
             yield f"{envelope.id}: the checkpoint is not what the round's lines fold to"
-
-
-def _is(state: State, saved: dict[str, Any], where: str) -> bool:
-    """Whether a checkpoint holds this state; an older one lacks what states have held since."""
-    return saved == state.document() or State.parse(saved, where) == state

@@ -10,7 +10,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from selfimprove.contracts.envelope import FIRST_PREV, Envelope
 from selfimprove.errors import ContractError
@@ -20,6 +19,7 @@ from selfimprove.store.fold import fold_one
 from selfimprove.store.journal import digest, encode, is_checkpoint, segment_numbers
 from selfimprove.store.layout import Layout
 from selfimprove.store.rebuild import findings, rebuild, segments
+from selfimprove.store.record import is_saved_as
 from selfimprove.store.state import State
 from selfimprove.store.upgrades import upgraded
 
@@ -105,19 +105,12 @@ def _upgraded(root: Layout) -> Iterator[tuple[int, list[Envelope], bool]]:
 
 def _folded(state: State, envelope: Envelope) -> tuple[State, Envelope]:
     """The state after a line, and the line; a checkpoint holds the state that lines now fold to."""
+    state, payload = fold_one(state, envelope), envelope.payload
     if not is_checkpoint(envelope):
-        return fold_one(state, envelope), envelope
-    payload = envelope.payload
-    bare = {name: value for name, value in payload.items() if name != "state"}
-    state = fold_one(state, envelope.model_copy(update={"payload": bare}))
-    if _means(payload["state"], state):
         return state, envelope
-    now = {**payload, "state": state.document()}
-    return state, envelope.model_copy(update={"payload": now})
-
-
-def _means(saved: Any, state: State) -> bool:
     try:
-        return State.parse(saved, "checkpoint") == state
+        if is_saved_as(state, payload["state"], envelope.id):
+            return state, envelope
     except ContractError:
-        return False
+        pass  # as an earlier version saved it
+    return state, envelope.model_copy(update={"payload": {**payload, "state": state.document()}})

@@ -39,6 +39,14 @@ def load(root: Layout) -> tuple[State, list[Envelope]]:
     return fold(last, before), last
 
 
+def is_saved_as(state: State, saved: dict[str, Any], where: str) -> bool:
+    """Whether a checkpoint holds this state; an older one lacks what states have held since.
+
+    Raises ContractError where it holds no state of this version.
+    """
+    return saved == state.document() or State.parse(saved, where) == state
+
+
 def _saved(root: Layout, number: int, saved: dict[str, Any]) -> State:
     """A checkpoint's state; raises ContractError for one that today's fold did not make."""
     try:
