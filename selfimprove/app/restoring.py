@@ -30,11 +30,11 @@ def layout_of(options: RunOptions) -> Layout:
 
 def bring_back(options: RunOptions) -> None:
     """Restore the root where it is lost; raises ConfigError where there never was a run."""
-    target = open_target(options.repo)
     layout = layout_of(options)
     finished(layout)
     if layout.journal.is_dir():
         return
+    target = open_target(options.repo)
     if not kept(target.git, options.topic):
         raise ConfigError(
             f"{layout.root}: no run to resume",
